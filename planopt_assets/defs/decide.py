@@ -1,0 +1,11 @@
+"""Decide: is there a change worth trying?"""
+
+from planopt_assets.decide.stage import decide_queries
+from planopt_assets.defs.stage_assets import stage_assets
+
+decide_assets = stage_assets(
+    "decide",
+    decide_queries,
+    deps=["plan_artifacts", "plan_nodes", "runtime_counters"],
+    descriptions={"policy_decisions": "One decision per rule and query, with its arithmetic; also when nothing changes."},
+)

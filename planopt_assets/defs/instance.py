@@ -1,0 +1,79 @@
+"""Dagster's own storage for a workload, and running the loop in it from this process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from planopt_assets.defs import names
+from planopt_assets.defs.resources import WorkspaceResource
+from planopt_assets.errors import RunFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from planopt_assets.model.workload import Workload
+    from planopt_assets.run import Progress
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+def dagster_home(workload: Workload) -> Path:
+    """`DAGSTER_HOME` where it is set; otherwise a folder beside the workload file, with planopt's `dagster.yaml`."""
+    if home := os.environ.get("DAGSTER_HOME"):
+        return Path(home)
+    home_path = workload.file.parent / ".planopt" / "dagster"
+    home_path.mkdir(parents=True, exist_ok=True)
+    shipped = next(f for f in (_PACKAGE / "dagster.yaml", _PACKAGE.parent / "dagster.yaml") if f.is_file())
+    if not (home_path / "dagster.yaml").exists():
+        shutil.copy(shipped, home_path / "dagster.yaml")
+    return home_path
+
+
+def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
+    """One partition per query, in the order of the workload file; queries no longer there are taken out."""
+    wanted = [q.id for q in workload.queries]
+    for gone in set(instance.get_dynamic_partitions(names.PARTITIONS)) - set(wanted):
+        instance.delete_dynamic_partition(names.PARTITIONS, gone)
+    instance.add_dynamic_partitions(names.PARTITIONS, wanted)
+
+
+def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -> str:
+    """Run the Dagster job for these queries in this process, one run and one JVM; returns the run's id."""
+    from planopt_assets.definitions import defs
+
+    home = dagster_home(workload)
+    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
+    resource = WorkspaceResource(workload=str(workload.file)).listening(listener)
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        register_queries(instance, workload)
+        result = defs().resolve_job_def(names.OPTIMIZE_SELECTED_JOB).execute_in_process(
+            instance=instance,
+            resources={"workspace": resource},
+            run_config={
+                "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
+                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+            },
+            raise_on_error=False,
+        )
+        if not result.success:
+            raise _failure(result)
+        return result.run_id
+
+
+def _failure(result: dg.ExecuteInProcessResult) -> RunFailed:
+    """The first step that failed, in its own words where it is an error planopt knows."""
+    where, fix = f"run {result.run_id}", "correct the cause and run again: finished stages are stored and not repeated"
+    data = next((e.step_failure_data for e in result.all_events if e.is_step_failure), None)
+    if data is None:
+        return RunFailed("the Dagster run failed before any step", where=where, fix=fix)
+    if data.user_failure_data is not None and "code" in data.user_failure_data.metadata:
+        facts = {name: str(value.value) for name, value in data.user_failure_data.metadata.items()}
+        return RunFailed(f"{facts['code']} {facts['where']}: {facts['what']}", where=where, fix=facts["fix"])
+    error = data.error.cause or data.error if data.error else None
+    words = error.message.strip().splitlines()[0] if error else "a step failed"
+    return RunFailed(words, where=where, fix=fix)

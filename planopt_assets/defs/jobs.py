@@ -1,0 +1,81 @@
+"""The loop as jobs. Both run in one process, so that all queries of a run share one JVM."""
+
+from collections.abc import Callable
+from typing import Any
+
+import dagster as dg
+
+from planopt_assets.decide.stage import decide_queries
+from planopt_assets.defs import names
+from planopt_assets.defs.checks import CHECKS, evaluations
+from planopt_assets.defs.resources import WorkspaceResource
+from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage, stage_metadata
+from planopt_assets.observe.stage import observe
+from planopt_assets.promote.stage import promote
+from planopt_assets.replan.stage import replan
+from planopt_assets.validate.stage import validate
+
+optimize = dg.define_asset_job(
+    names.OPTIMIZE_JOB,
+    selection=dg.AssetSelection.assets(*[asset for assets in names.ASSETS.values() for asset in assets]),
+    executor_def=dg.in_process_executor,
+    description="The loop for one query, a range of queries or all of them, picked as partitions.",
+)
+
+
+class SelectedQueries(dg.Config):
+    """Which queries to optimize; none named means all of the workload."""
+
+    queries: list[str] = []
+
+
+def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
+    """A stage over any list of queries; it records the same materializations and checks as the assets do."""
+
+    @dg.op(name=f"{stage}_selected", ins={"queries": dg.In(list)}, out=dg.Out(list), pool=names.POOL)
+    def step(context: dg.OpExecutionContext, workspace: WorkspaceResource, queries: list) -> list:  # type: ignore[type-arg]
+        run = workspace.run(context.run_id, progress_to_log(context))
+        for result in run_stage(work, run, queries):
+            for asset in names.ASSETS[stage]:
+                metadata = stage_metadata(run, asset, result)
+                context.log_event(dg.AssetMaterialization(asset, partition=result.query_id, metadata=metadata))
+        for name, (asset, gates_of, _) in CHECKS.items():
+            if asset in names.ASSETS[stage]:
+                for evaluation in evaluations(asset, name, gates_of(run, queries)):
+                    context.log_event(evaluation)
+        return queries
+
+    return step
+
+
+@dg.op
+def selected_queries(context: dg.OpExecutionContext, config: SelectedQueries, workspace: WorkspaceResource) -> list:  # type: ignore[type-arg]
+    """The queries of this run, as partitions Dagster knows."""
+    run = workspace.run(context.run_id, progress_to_log(context))
+    known = [q.id for q in run.workload.queries]
+    chosen = config.queries or known
+    if unknown := sorted(set(chosen) - set(known)):
+        raise dg.Failure(f"the workload has no query {', '.join(unknown)}; it has {', '.join(known)}", allow_retries=False)
+    context.instance.add_dynamic_partitions(names.PARTITIONS, chosen)
+    return chosen
+
+
+_STAGES: dict[str, Callable[..., Any]] = {
+    "observe": observe,
+    "decide": decide_queries,
+    "replan": replan,
+    "validate": validate,
+    "promote": promote,
+}
+_OPS = {stage: _stage_op(stage, work) for stage, work in _STAGES.items()}
+
+
+@dg.job(
+    name=names.OPTIMIZE_SELECTED_JOB,
+    executor_def=dg.in_process_executor,
+    description="The loop for any list of queries (config of `selected_queries`), in one run and one JVM.",
+)
+def optimize_selected() -> None:
+    queries = selected_queries()
+    for op in _OPS.values():
+        queries = op(queries)

@@ -1,0 +1,15 @@
+"""Observe: what did the planner do, and what did it cost?"""
+
+from planopt_assets.defs.stage_assets import stage_assets
+from planopt_assets.observe.stage import observe
+
+observe_assets = stage_assets(
+    "observe",
+    observe,
+    deps=[],
+    descriptions={
+        "plan_artifacts": "Plans, fingerprints, inputs and result digest of every observation.",
+        "plan_nodes": "Every operator of the initial and the final plan, with its metrics.",
+        "runtime_counters": "What every execution cost, observations and trials alike.",
+    },
+)

@@ -1,0 +1,11 @@
+"""Promote: what is in force? Launched by itself it is a person's promotion, and refuses without an accepted verdict."""
+
+from planopt_assets.defs.stage_assets import stage_assets
+from planopt_assets.promote.stage import promote
+
+promote_assets = stage_assets(
+    "promote",
+    promote,
+    deps=["verdicts"],
+    descriptions={"active_policies": "The policy in force for every query, as a chain of generations."},
+)

@@ -1,0 +1,11 @@
+"""Re-plan: does the change really change the plan?"""
+
+from planopt_assets.defs.stage_assets import stage_assets
+from planopt_assets.replan.stage import replan
+
+replan_assets = stage_assets(
+    "replan",
+    replan,
+    deps=["policy_decisions"],
+    descriptions={"candidate_plans": "Every proposal, planned but not run, with the operator-level difference."},
+)

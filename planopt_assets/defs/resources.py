@@ -1,0 +1,76 @@
+"""The workload and its one Spark session, as Dagster resources; nothing starts until a stage needs it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster_pyspark import LazyPySparkResource
+from pydantic import PrivateAttr
+
+from planopt_assets.engine.session import open_session, session_settings
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.model.workload import Workload
+from planopt_assets.run import Progress, Run
+from planopt_assets.workload import load_workload
+
+WORKLOAD_VARIABLE = "PLANOPT_WORKLOAD"
+DEFAULT_WORKLOAD = "planopt.yaml"
+
+
+def workload_file() -> str:
+    """The workload file of this code location: `PLANOPT_WORKLOAD`, or `planopt.yaml` in the working directory."""
+    return os.environ.get(WORKLOAD_VARIABLE, DEFAULT_WORKLOAD)
+
+
+class CheckedPySparkResource(LazyPySparkResource):
+    """dagster-pyspark's lazy session, but refused when the process already has one with other settings."""
+
+    _workload: Workload = PrivateAttr()
+
+    @classmethod
+    def of(cls, workload: Workload) -> CheckedPySparkResource:
+        resource = cls(spark_config=session_settings(workload))
+        resource._workload = workload
+        return resource
+
+    @property
+    def spark_session(self) -> Any:
+        return open_session(self._workload)
+
+
+class WorkspaceResource(dg.ConfigurableResource[Workspace]):
+    """One `Workspace` per Dagster run, shared by all stages of the run."""
+
+    workload: str
+    _workspace: Workspace | None = PrivateAttr(default=None)
+    _listener: Progress | None = PrivateAttr(default=None)
+
+    def listening(self, listener: Progress) -> WorkspaceResource:
+        """The same resource, which also tells `listener` (the terminal) what it tells Dagster's log."""
+        self._listener = listener
+        return self
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        if self._workspace is not None:
+            self._workspace.close()
+
+    def run(self, run_id: str, progress: Progress, *, by_hand: bool = False) -> Run:
+        if self._workspace is None:
+            workload = load_workload(Path(self.workload))
+            spark = CheckedPySparkResource.of(workload)
+            self._workspace = Workspace(workload, lambda: spark.spark_session)
+        return Run(self._workspace, run_id, self._told(progress), by_hand)
+
+    def _told(self, progress: Progress) -> Progress:
+        listener = self._listener
+        if listener is None:
+            return progress
+
+        def both(stage: str, query: str, words: str) -> None:
+            progress(stage, query, words)
+            listener(stage, query, words)
+
+        return both

@@ -1,0 +1,69 @@
+"""Queries written as `module:callable`: finding their source without running it, and calling them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.errors import CallableUnusable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from planopt_assets.model.workload import Query, Workload
+
+
+def source_text(workload: Workload, query: Query) -> str:
+    """What defines the query: its SQL, or the source of the module that builds it. Nothing is imported."""
+    return query.sql if query.sql is not None else _file(workload, query).read_text(encoding="utf-8")
+
+
+def build_frame(workload: Workload, query: Query, spark: SparkSession, parameters: dict[str, Any]) -> DataFrame:
+    """Call the user's function with the session its tables are registered in."""
+    from pyspark.sql import DataFrame
+
+    assert query.python is not None
+    name = query.python.partition(":")[2]
+    function = getattr(_module(workload, query), name, None)
+    if not callable(function):
+        raise _unusable(query, f"{query.python!r} has no function {name!r}", "name a function of that module after the colon")
+    frame = function(spark, **parameters)
+    if not isinstance(frame, DataFrame):
+        raise _unusable(query, f"{query.python!r} returned {type(frame).__name__}", "return the DataFrame, without an action")
+    return frame
+
+
+def _file(workload: Workload, query: Query) -> Path:
+    """A module beside the workload file comes first, then the installed ones."""
+    assert query.python is not None
+    module = query.python.partition(":")[0]
+    beside = workload.file.parent.joinpath(*module.split(".")).with_suffix(".py")
+    if beside.is_file():
+        return beside
+    try:
+        spec = importlib.util.find_spec(module)
+    except ImportError:
+        spec = None
+    if spec is None or spec.origin is None:
+        raise _unusable(query, f"module {module!r} is not there", f"put it at {'/'.join(module.split('.'))}.py beside the workload file")
+    return Path(spec.origin)
+
+
+def _module(workload: Workload, query: Query) -> Any:
+    path = _file(workload, query)
+    name = f"planopt_query_{query.id}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the user's module may raise anything: this is where it becomes ours
+        raise _unusable(query, f"importing {path.name} failed: {type(error).__name__}: {error}", "make it import by itself") from error
+    return module
+
+
+def _unusable(query: Query, what: str, fix: str) -> CallableUnusable:
+    return CallableUnusable(what, where=f"query {query.id}", fix=fix)

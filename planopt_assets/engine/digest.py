@@ -1,0 +1,89 @@
+"""A digest of a whole result, computed inside the execution that produces it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.model.trial import Digest, FloatSummary
+from planopt_assets.observe.normalise import DIGEST_NAME
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+_WIDE = "decimal(38,0)"  # sums of 64-bit hashes: no overflow below 10^19 rows
+
+
+def with_digest(frame: DataFrame) -> DataFrame:
+    """The same rows, with the digest as an observed metric; costs one pass over rows already in hand.
+
+    Hashing skips NULLs, so `(NULL, 5)` and `(5, NULL)` would be the same: the NULL pattern is hashed too.
+    Columns are taken by position, since a result may have two of one name.
+    """
+    from pyspark.sql import functions as F
+
+    types = [field.dataType for field in frame.schema.fields]
+    plain = frame.toDF(*[f"c{i}" for i in range(len(types))])
+    columns = [_hashable(F.col(f"c{i}"), kind) for i, kind in enumerate(types)]
+    nulls = F.concat_ws("", F.lit(""), *[F.col(f"c{i}").isNull().cast("int").cast("string") for i in range(len(types))])
+    exact = F.xxhash64(nulls, *[c for c, kind in zip(columns, types, strict=True) if not is_float(kind)])
+    bits = F.xxhash64(nulls, *columns)
+    metrics = [
+        F.count(F.lit(1)).alias("rows"),
+        *[aggregate.alias(name) for name, aggregate in (("exact_sum", _sum(exact)), ("exact_xor", F.bit_xor(exact)))],
+        *[aggregate.alias(name) for name, aggregate in (("bits_sum", _sum(bits)), ("bits_xor", F.bit_xor(bits)))],
+    ]
+    for i in (i for i, kind in enumerate(types) if is_float(kind)):
+        value = F.col(f"c{i}").cast("double")
+        special = F.isnan(value) | value.isin(float("inf"), float("-inf"))
+        finite = F.when(~special, value)
+        metrics += [
+            F.sum(finite).alias(f"f{i}_total"),
+            F.sum(F.abs(finite)).alias(f"f{i}_magnitude"),
+            F.count(F.when(special, 1)).alias(f"f{i}_specials"),
+        ]
+    return plain.observe(DIGEST_NAME, metrics[0], *metrics[1:])
+
+
+def read_digest(query_execution: Any, names: list[str], types: list[DataType]) -> Digest:
+    """The digest of a finished execution of a frame made by `with_digest`."""
+    row = query_execution.observedMetrics().apply(DIGEST_NAME)
+    cells = {row.schema().fieldNames()[i]: row.get(i) for i in range(row.length())}
+    floats = tuple(
+        FloatSummary(
+            column=name,
+            total=float(cells[f"f{i}_total"] or 0.0),
+            magnitude=float(cells[f"f{i}_magnitude"] or 0.0),
+            specials=int(cells[f"f{i}_specials"]),
+        )
+        for i, (name, kind) in enumerate(zip(names, types, strict=True))
+        if is_float(kind)
+    )
+    return Digest(
+        rows=int(cells["rows"]),
+        exact=f"{cells['exact_sum']}/{cells['exact_xor']}",
+        bits=f"{cells['bits_sum']}/{cells['bits_xor']}",
+        floats=floats,
+    )
+
+
+def is_float(kind: DataType) -> bool:
+    return kind.typeName() in ("double", "float")
+
+
+def _sum(column: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.sum(column.cast(_WIDE))
+
+
+def _hashable(column: Column, kind: DataType) -> Column:
+    """Maps have no order and no hash in Spark: they are hashed as their sorted JSON entries; variants as JSON."""
+    from pyspark.sql import functions as F
+
+    text = kind.simpleString()
+    if "map<" in text:
+        if kind.typeName() == "map":
+            return F.array_sort(F.transform(F.map_entries(column), lambda entry: F.to_json(entry)))
+        return F.to_json(F.struct(column))
+    return F.to_json(column) if "variant" in text else column

@@ -1,0 +1,95 @@
+"""The one Spark session of a run: built once, Delta configured, and checked to be the one asked for."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planopt_assets.engine.jars import delta_jars
+from planopt_assets.engine.java import check_java
+from planopt_assets.errors import SessionMismatch, SparkFailed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from planopt_assets.model.workload import Workload
+
+REQUIRED = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Delta's parser drops parameters unless Spark binds them in the analyzer (delta-io/delta issue 7640).
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+}
+_LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
+DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Spark starts one task per snapshot partition for every small Delta read; fifty is for clusters.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # Trials run one after the other for a long time in one JVM: keep what their counters need, not more.
+    "spark.ui.retainedStages": "2000",
+    "spark.ui.retainedJobs": "2000",
+    "spark.sql.ui.retainedExecutions": "50",
+    # Plans are compared as text: nothing of them may be cut off.
+    "spark.sql.maxMetadataStringLength": "100000",
+    "spark.sql.debug.maxToStringFields": "10000",
+    "spark.driver.extraJavaOptions": _LOGGING,
+}
+
+
+def session_settings(workload: Workload) -> dict[str, str]:
+    """The settings contract of the session: planopt's defaults, then the user's, then what Delta requires."""
+    return {**DEFAULTS, **dict(workload.spark_settings), **dict(workload.knobs.pin), **REQUIRED}
+
+
+def open_session(workload: Workload) -> SparkSession:
+    """Start Spark, or take over the session of this process if it is the one asked for."""
+    check_java()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    # Python workers must be this Python, not the first `python3` on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    settings = session_settings(workload)
+    found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if found is None:
+        builder = SparkSession.builder.master(workload.master).appName(f"planopt:{workload.name}")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        builder = builder.config("spark.jars", ",".join([*delta_jars(), *_user_jars(settings)]))
+        try:
+            found = builder.getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as error:
+            raise SparkFailed(
+                f"Spark did not start: {str(error).splitlines()[0]}",
+                where=workload.master,
+                fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
+            ) from error
+        found.sparkContext.setLogLevel("ERROR")
+    _check(found, workload.master, settings)
+    return found
+
+
+def _user_jars(settings: dict[str, str]) -> list[str]:
+    return [jar for jar in settings.get("spark.jars", "").split(",") if jar]
+
+
+def _check(session: SparkSession, master: str, settings: dict[str, str]) -> None:
+    """`getOrCreate` hands out whatever session the process has: a trial in the wrong one would prove nothing."""
+    actual = dict(session.sparkContext.getConf().getAll())
+    differing = [
+        f"{name} is {actual.get(name)!r}, asked for {value!r}"
+        for name, value in {"spark.master": master, **settings}.items()
+        if name not in ("spark.jars", "spark.driver.extraJavaOptions") and actual.get(name) != value  # Spark adds to both
+    ]
+    if differing:
+        raise SessionMismatch(
+            "this process already has another Spark session: " + "; ".join(differing[:5]),
+            where="spark session",
+            fix="run planopt in a process of its own, or stop the other session first",
+        )

@@ -1,0 +1,169 @@
+"""`Workspace`: one object that owns Spark, the pinned tables, the settings contract and the way queries run."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.engine.callables import build_frame
+from planopt_assets.engine.capture import Capture
+from planopt_assets.engine.compare import difference
+from planopt_assets.engine.execute import Execution, execute, planned
+from planopt_assets.engine.ordering import sort_columns
+from planopt_assets.engine.process_cpu import ProcessCpu
+from planopt_assets.engine.session import open_session
+from planopt_assets.engine.sql_gate import RegisteredRelations, analysis_gate, parse_gate
+from planopt_assets.engine.tables import pin_tables
+from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed
+from planopt_assets.model.policy import ORIGINAL, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from planopt_assets.model.inputs import PinnedTable
+    from planopt_assets.model.plan import Plan
+    from planopt_assets.model.workload import Query, Workload
+
+
+class Workspace:
+    """Nothing happens until it is needed: the session starts with the first query that must be looked at.
+
+    All queries of a run share one JVM; every policy gets an isolated session over the same pinned versions.
+    """
+
+    def __init__(self, workload: Workload, session: Callable[[], SparkSession] | None = None) -> None:
+        self.workload = workload
+        self._open_session = session or (lambda: open_session(workload))
+        self._sessions: dict[str, SparkSession] = {}
+        self._gated: set[tuple[str, int, str]] = set()
+        self._executions = 0
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        # One budget for all native thread pools: Spark owns the cores while it measures.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        return self._open_session()
+
+    @property
+    def started(self) -> bool:
+        return "spark" in self.__dict__
+
+    @cached_property
+    def tables(self) -> tuple[PinnedTable, ...]:
+        """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing."""
+        catalog = {t.catalog: self._catalog_location(t.catalog) for t in self.workload.tables if t.catalog is not None}
+        return pin_tables(self.workload, catalog)
+
+    @cached_property
+    def capture(self) -> Capture:
+        return Capture(self.spark, {_path(t.location): t.name for t in self.tables})
+
+    @cached_property
+    def cpu(self) -> ProcessCpu:
+        return ProcessCpu(self.spark)
+
+    @property
+    def cores(self) -> int:
+        return int(self.spark.sparkContext.defaultParallelism)
+
+    def isolated(self, policy: Policy) -> SparkSession:
+        """A session of its own with the policy set and the pinned tables as lazy views; nothing leaks back."""
+        if policy.id not in self._sessions:
+            session = self.spark.newSession()
+            for name, value in policy.settings:
+                if not session.conf.isModifiable(name):
+                    raise KnobUnknown(f"{name!r} is no session setting of this Spark", where=policy.id, fix="correct the knob's name")
+                session.conf.set(name, value)
+            for table in self.tables:
+                reader = session.read.format("delta").option("versionAsOf", table.version)
+                reader.load(table.location).createOrReplaceTempView(table.name)
+            self._sessions[policy.id] = session
+        return self._sessions[policy.id]
+
+    def frame(self, query: Query, binding: int, policy: Policy = ORIGINAL) -> DataFrame:
+        """The query as a DataFrame, built anew each time, and through the gate before anything of it runs.
+
+        Built anew because `rand()` draws its seed at analysis: a kept frame would hide that a result varies.
+        """
+        session = self.isolated(policy)
+        parameters = dict(query.bindings[binding])
+        key = (query.id, binding, policy.id)
+        try:
+            if query.sql is None:
+                frame = build_frame(self.workload, query, session, parameters)
+                analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
+                return frame
+            if key not in self._gated:
+                parse_gate(session, query.id, query.sql, self._registered)
+            frame = session.sql(query.sql, args=parameters or None)
+            if key not in self._gated:
+                analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
+                self._gated.add(key)
+            return frame
+        except PlanoptError:
+            raise
+        except Exception as error:  # Spark's analyzer and the user's callable: the boundary where it becomes ours
+            line = str(error).strip().splitlines()[0][:400]
+            raise QueryFailed(line, where=f"query {query.id}", fix="correct the query or the tables it names") from error
+
+    def plan(self, query: Query, binding: int, policy: Policy) -> tuple[Plan, dict[str, list[int]]]:
+        """The plan of a query under a policy, without running it."""
+        return planned(self.frame(query, binding, policy), self.capture)
+
+    def execute(self, query: Query, binding: int, policy: Policy, *, timeout_s: float) -> Execution:
+        """Run a query once under a policy."""
+        self._executions += 1
+        return execute(
+            self.isolated(policy),
+            lambda: self.frame(query, binding, policy),
+            tag=f"{query.id}#{binding}/{policy.id}/{self._executions}",
+            timeout_s=timeout_s,
+            capture=self.capture,
+            cpu=self.cpu,
+        )
+
+    def promises_order(self, query: Query, binding: int) -> bool:
+        return sort_columns(self.frame(query, binding)) is not None
+
+    def difference(self, query: Query, binding: int, expected: Policy, actual: Policy) -> str:
+        """What differs, row by row and in the promised order, between a query's results under two policies."""
+        self._executions += 1
+        return difference(
+            self.spark,
+            lambda: self.frame(query, binding, expected),
+            lambda: self.frame(query, binding, actual),
+            f"{self.workload.store}/_scratch/{query.id}-{self._executions}",
+        )
+
+    def effective_settings(self, names: Iterable[str]) -> dict[str, str]:
+        """What the catalogue's knobs are set to in this Spark; a knob it does not know is an error, not a no-op."""
+        values = {}
+        for name in names:
+            if not self.spark.conf.isModifiable(name):
+                raise KnobUnknown(f"{name!r} is no session setting of this Spark", where="knob catalogue", fix="correct the knob's name")
+            values[name] = str(self.spark.conf.get(name))
+        return {**values, "cores": str(self.cores)}
+
+    def close(self) -> None:
+        """Forget the isolated sessions; the Spark session itself belongs to the process."""
+        self._sessions.clear()
+        self._gated.clear()
+
+    @cached_property
+    def _registered(self) -> Any:
+        return RegisteredRelations.of({t.name: t.location for t in self.tables})
+
+    def _catalog_location(self, name: str) -> str:
+        from delta.tables import DeltaTable
+
+        detail = DeltaTable.forName(self.spark, name).detail().select("location").head()
+        assert detail is not None
+        return _path(str(detail[0]))
+
+
+def _path(location: str) -> str:
+    """Spark writes `file:/x` or `file:///x` for what users write as `/x`."""
+    return "/" + location.removeprefix("file:").lstrip("/") if location.startswith("file:") else location.rstrip("/")

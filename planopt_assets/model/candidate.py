@@ -1,0 +1,35 @@
+"""A policy that was planned, not run: does it change the plan at all?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planopt_assets.model.ids import content_id
+from planopt_assets.model.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One policy worth a trial, or dropped with the reason; `diff` reads like a patch of the plan."""
+
+    query_id: str
+    policy: Policy
+    decision_ids: tuple[str, ...]
+    kept: bool
+    reason: str
+    diff: str
+    plan_fingerprint: str
+    topology_hash: str
+    input_fingerprint: str
+
+    @property
+    def id(self) -> str:
+        return content_id(
+            "can",
+            {
+                "query": self.query_id,
+                "policy": self.policy.content,
+                "inputs": self.input_fingerprint,
+                "plan": self.plan_fingerprint,
+            },
+        )

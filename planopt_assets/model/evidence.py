@@ -1,0 +1,44 @@
+"""What decide may look at: one observation of one query, with the ids of the rows it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planopt_assets.model.counters import Counters
+from planopt_assets.model.plan import Exchange, Scan
+from planopt_assets.model.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One observed execution of one binding."""
+
+    observation_id: str
+    counters: Counters
+    exchanges: tuple[Exchange, ...]
+    scans: tuple[Scan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything decide knows about a query; rebuilt from stored rows, it gives the same decision again."""
+
+    query_id: str
+    query_fingerprint: str
+    input_fingerprint: str
+    plan_fingerprint: str
+    policy: Policy  # in force while observing
+    settings: tuple[tuple[str, str], ...]  # effective values of the catalogue's knobs, and `cores`
+    executions: tuple[Execution, ...]  # one per binding
+    runs_per_day: float
+
+    @property
+    def cores(self) -> int:
+        return int(dict(self.settings)["cores"])
+
+    def setting(self, name: str) -> str:
+        return dict(self.settings)[name]
+
+    @property
+    def observation_ids(self) -> tuple[str, ...]:
+        return tuple(e.observation_id for e in self.executions)

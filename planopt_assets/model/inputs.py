@@ -1,0 +1,55 @@
+"""The identity of what a query reads and how: unchanged identity means nothing to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planopt_assets.model.ids import content_id
+from planopt_assets.model.workload import Query, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTable:
+    """A registered table at the version every stage of a run reads."""
+
+    name: str
+    location: str
+    table_id: str
+    version: int
+
+    @property
+    def ref(self) -> str:
+        return f"{self.name}@v{self.version}"
+
+
+def query_fingerprint(query: Query, source_text: str) -> str:
+    """The definition of a query: its text (or its module's source), and its bindings."""
+    return content_id("qry", {"source": query.source, "text": source_text, "bindings": [list(map(list, b)) for b in query.bindings]})
+
+
+def snapshot_hash(tables: tuple[PinnedTable, ...]) -> str:
+    return content_id("snp", sorted([t.name, t.table_id, t.version] for t in tables))
+
+
+def input_fingerprint(
+    workload: Workload, query: Query, source_text: str, tables: tuple[PinnedTable, ...], contract: dict[str, str]
+) -> str:
+    """Everything that could change an outcome: query, table versions, settings, budgets, and planopt's own rules.
+
+    The mode is left out on purpose: evidence gathered in `advise` may be promoted in `auto`.
+    """
+    return content_id(
+        "inp",
+        {
+            "query": query_fingerprint(query, source_text),
+            "runs_per_day": query.runs_per_day,
+            "tables": snapshot_hash(tables),
+            "master": workload.master,
+            "settings": dict(workload.spark_settings),
+            "objective": workload.objective,
+            "budgets": [workload.budgets.per_candidate, workload.budgets.per_query, workload.budgets.per_run],
+            "knobs": [list(workload.knobs.allow), list(workload.knobs.deny), dict(workload.knobs.pin)],
+            "seed": workload.seed,
+            "contract": contract,
+        },
+    )

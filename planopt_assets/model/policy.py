@@ -1,0 +1,57 @@
+"""A policy: what is set differently from the workload's own settings when a query is planned."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from planopt_assets.model.ids import content_id
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Settings, join hints and layout references; its id is the hash of its content.
+
+    >>> Policy.of({"spark.sql.shuffle.partitions": "8"}).describe()
+    'shuffle.partitions=8'
+    """
+
+    settings: tuple[tuple[str, str], ...] = ()
+    hints: tuple[str, ...] = ()
+    layouts: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(settings: dict[str, str]) -> Policy:
+        return Policy(settings=tuple(sorted(settings.items())))
+
+    @staticmethod
+    def from_json(text: str) -> Policy:
+        content = json.loads(text)
+        return Policy(
+            settings=tuple(sorted(content["settings"].items())),
+            hints=tuple(content["hints"]),
+            layouts=tuple(content["layouts"]),
+        )
+
+    @property
+    def content(self) -> dict[str, object]:
+        return {"settings": dict(self.settings), "hints": list(self.hints), "layouts": list(self.layouts)}
+
+    @property
+    def id(self) -> str:
+        return content_id("pol", self.content)
+
+    def to_json(self) -> str:
+        return json.dumps(self.content, sort_keys=True)
+
+    def with_settings(self, settings: dict[str, str]) -> Policy:
+        return Policy(tuple(sorted({**dict(self.settings), **settings}.items())), self.hints, self.layouts)
+
+    def describe(self) -> str:
+        """The policy in a few words, for tables and logs."""
+        parts = [f"{name.removeprefix('spark.sql.')}={value}" for name, value in self.settings]
+        return ", ".join([*parts, *self.hints, *self.layouts]) or "original"
+
+
+ORIGINAL = Policy()
+"""Nothing set: always exists, never purged, always an arm of every trial."""

@@ -1,0 +1,50 @@
+"""One execution in a paired experiment, and the digest of the whole result it produced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from planopt_assets.model.counters import Counters
+
+TrialStatus = Literal["ok", "timed_out", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class FloatSummary:
+    """One floating-point column, summed so that the last digits may differ."""
+
+    column: str
+    total: float
+    magnitude: float  # sum of absolute values: the scale of the tolerance
+    specials: int  # NaN and infinities
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A whole result in a few numbers: order-insensitive, NULL-aware, with floating point apart.
+
+    `exact` covers every column but floating point, and where any column is NULL;
+    `bits` covers floating point too, to the last bit.
+    """
+
+    rows: int
+    exact: str
+    bits: str
+    floats: tuple[FloatSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One execution of one binding under one policy; warm-ups are stored but never counted."""
+
+    id: str
+    policy_id: str
+    round: int
+    position: int
+    binding: int
+    warm_up: bool
+    status: TrialStatus
+    error: str = ""
+    counters: Counters | None = None
+    digest: Digest | None = None

@@ -1,0 +1,86 @@
+"""From Spark's plan tree (as JSON) to a `Plan` that is equal whenever the planner did the same thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from planopt_assets.model.plan import ROOT, Plan, PlanNode
+
+EXTRACTOR = "spark-plan-info@1"
+
+DIGEST_NAME = "planopt_digest"
+"""Name of the metrics node planopt puts on top of a measured query; it is not part of the user's plan."""
+
+# Shells around operators: they come and go with adaptive execution and code generation and decide nothing.
+_SHELLS = re.compile(
+    r"^(WholeStageCodegen.*|InputAdapter|AdaptiveSparkPlan|ResultQueryStage|ShuffleQueryStage|BroadcastQueryStage"
+    r"|TableCacheQueryStage)$"
+)
+_EXPRESSION_ID = re.compile(r"#(\d+)L?")
+_PLAN_ID = re.compile(r",? ?\[plan_id=\d+\]")
+_SUBQUERY_ID = re.compile(r"\[id=#\d+\]")
+_LOCATION = re.compile(r"Location: \w+\s?\(\d+ paths\)\[([^\]]*)\]")
+_SEED = re.compile(r"\b(randn?|uuid|shuffle|randstr|uniform)\(([^()]*?)-?\d{6,}\)")  # drawn at analysis when not given
+
+
+def normalise(
+    info: Mapping[str, Any], *, phase: str, tables: Mapping[str, str], metric_values: Mapping[int, int] | None = None
+) -> Plan:
+    """Flatten `info`; expression ids are renumbered by first appearance and paths become table names.
+
+    `tables` maps a location to the registered name, `metric_values` an accumulator id to its value.
+
+    >>> info = {"nodeName": "Sort", "simpleString": "Sort [a#17 ASC]", "children": [], "metrics": []}
+    >>> normalise(info, phase="initial", tables={}).nodes[0].detail
+    'Sort [a#0 ASC]'
+    """
+    ids: dict[str, int] = {}
+    values = metric_values or {}
+    nodes: list[PlanNode] = []
+    for node, parent in _walk(info):
+        detail = _EXPRESSION_ID.sub(lambda m: f"#{ids.setdefault(m[1], len(ids))}", _neutral(node["simpleString"], tables))
+        metrics = {m["name"]: values[m["accumulatorId"]] for m in node["metrics"] if m["accumulatorId"] in values}
+        nodes.append(PlanNode(len(nodes), parent, node["nodeName"].strip(), detail, tuple(sorted(metrics.items()))))
+    return Plan(phase, tuple(nodes), EXTRACTOR)
+
+
+def metric_ids(info: Mapping[str, Any], names: frozenset[str]) -> list[int]:
+    """Accumulator ids of the metrics called `names`, anywhere in the tree, each once."""
+    found: dict[int, None] = {}
+    stack = [info]
+    while stack:
+        node = stack.pop()
+        found.update({m["accumulatorId"]: None for m in node["metrics"] if m["name"] in names})
+        stack.extend(node["children"])
+    return list(found)
+
+
+def _walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Depth first, each node with the index its parent got; shells are skipped, reused exchanges not entered again."""
+    index = 0
+    stack: list[tuple[Mapping[str, Any], int]] = [(info, ROOT)]
+    while stack:
+        node, parent = stack.pop()
+        name = node["nodeName"]
+        below = parent
+        if not (_SHELLS.match(name) or (name == "CollectMetrics" and DIGEST_NAME in node["simpleString"])):
+            yield node, parent
+            below = index
+            index += 1
+        if not name.startswith("Reused"):
+            stack.extend((child, below) for child in reversed(node["children"]))
+
+
+def _neutral(text: str, tables: Mapping[str, str]) -> str:
+    text = _PLAN_ID.sub("", text)
+    text = _SUBQUERY_ID.sub("", text)
+    text = _SEED.sub(r"\1(\2seed)", text)
+    return _LOCATION.sub(lambda m: f"Table: {_table(m[1], tables)}", text)
+
+
+def _table(location: str, tables: Mapping[str, str]) -> str:
+    path = location.removeprefix("file:")
+    path = "/" + path.lstrip("/") if location.startswith("file:") else path
+    return tables.get(path.rstrip("/"), "unregistered")

@@ -1,0 +1,30 @@
+"""Verdicts as Markdown, for Dagster and for `planopt why`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planopt_assets.model.policy import Policy
+    from planopt_assets.model.verdict import Criterion, Verdict
+
+
+def verdict_markdown(policy: Policy, verdict: Verdict) -> str:
+    """The verdict and every criterion with both values."""
+    lines = [f"**{verdict.outcome}** `{policy.describe()}`: {verdict.reason} ({verdict.pairs} pairs)", ""]
+    if verdict.criteria:
+        lines += ["| criterion | passed | as it is | candidate | threshold | note |", "|---|---|---|---|---|---|"]
+        lines += [_line(c) for c in verdict.criteria]
+    return "\n".join(lines)
+
+
+def _line(c: Criterion) -> str:
+    passed = {True: "yes", False: "**no**", None: "?"}[c.passed]
+    return f"| {c.name} | {passed} | {_number(c.name, c.baseline)} | {_number(c.name, c.candidate)} | {c.threshold} | {c.note} |"
+
+
+def _number(name: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    timed = name == "wall_ns" or name.startswith(("objective:cpu", "objective:latency", "binding"))
+    return f"{value / 1e9:.3f} s" if timed else f"{value:,.0f}"

@@ -1,0 +1,108 @@
+"""What people see in a terminal: progress while it runs, a table at the end. Plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.tree import Tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from planopt_assets.model.workload import Workload
+    from planopt_assets.store.lineage import Node
+    from planopt_assets.store.standing import Standing
+
+COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
+_OUT = Console(highlight=False)
+_ERR = Console(stderr=True, highlight=False)
+
+
+class Progress:
+    """One line per step on standard error: elapsed time, stage, query, what happens."""
+
+    def __init__(self, workload: str, queries: Sequence[str], *, quiet: bool) -> None:
+        self._queries, self._quiet, self._workload = queries, quiet, workload
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        if not self._quiet:
+            _ERR.print(f"{self._workload}: {len(self._queries)} queries to look at; starting Spark")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._quiet:
+            _ERR.print()
+
+    def tell(self, stage: str, query: str, words: str) -> None:
+        if not self._quiet:
+            elapsed = int(time.monotonic() - self._started)
+            number = f"{self._queries.index(query) + 1}/{len(self._queries)}" if query in self._queries else ""
+            _ERR.print(f"{elapsed // 60}:{elapsed % 60:02d}  {stage:<9}{number:>6}  {query:<26} {words}", markup=False, soft_wrap=True)
+
+
+def print_standings(standings: Iterable[Standing]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("query", "verdict", "what changed", "gain (99.9 %)", "equal", "why"):
+        table.add_column(name, overflow="fold")
+    for standing in standings:
+        facts = standing.facts()
+        equal = {True: "yes", False: "no", None: "-"}[facts["results_equal"]]
+        changed = standing.policy.describe() if standing.outcome in ("accept", "reject", "inconclusive") else "-"
+        color = COLORS.get(standing.outcome, "default")
+        gain = standing.gain.describe() if standing.gain else "-"
+        why = _decided_because(standing)
+        table.add_row(standing.query_id, f"[{color}]{standing.outcome}[/{color}]", changed, gain, equal, why)
+    _OUT.print(table)
+
+
+def _decided_because(standing: Standing) -> str:
+    """Why the change was tried, for what was tried; else why nothing was."""
+    if standing.outcome == "accept":
+        return "; ".join(d["reason"] for d in standing.proposed)
+    return standing.reason
+
+
+def print_closing(workload: Workload, report: Path) -> None:
+    _OUT.print()
+    for name, value in (("report", report), ("store", workload.store), ("Dagster", f"planopt ui -w {workload.file}")):
+        _OUT.print(f"{name + ':':<9}{value}", soft_wrap=True)
+
+
+def print_lineage(node: Node) -> None:
+    tree = Tree(f"{node.kind} {node.id}")
+    _grow(tree, node)
+    _OUT.print(tree, soft_wrap=True)
+
+
+def _grow(tree: Tree, node: Node) -> None:
+    for parent in node.parents:
+        _grow(tree.add(f"{parent.kind} {parent.id}"), parent)
+
+
+def print_why(facts: dict[str, Any]) -> None:
+    _OUT.print(f"[bold]{facts['id']}[/bold]: {facts['outcome']}, {facts['reason']}", soft_wrap=True)
+    _OUT.print(f"in force: {facts['in_force']}\n", soft_wrap=True)
+    for decision in facts["decisions"]:
+        _OUT.print(f"decide   {decision['rule']}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False)
+        for name, value in decision["arithmetic"].items():
+            _OUT.print(f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}")
+    for candidate in facts["candidates"]:
+        _OUT.print(f"\nreplan   {candidate['policy']}: {candidate['reason']}", soft_wrap=True, markup=False)
+        _OUT.print(candidate["diff"], markup=False)
+    for verdict in facts["verdicts"]:
+        _OUT.print(f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({verdict['pairs']} pairs)", soft_wrap=True)
+        table = Table(box=None, pad_edge=False)
+        for name in ("criterion", "passed", "as it is", "candidate", "threshold", "note"):
+            table.add_column(name, overflow="fold")
+        for c in verdict["criteria"]:
+            table.add_row(c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"])
+        _OUT.print(table)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"

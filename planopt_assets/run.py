@@ -1,0 +1,86 @@
+"""`Run`: what every stage of one pass of the loop is given, and what it reports back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.store.reader import StoreReader
+
+if TYPE_CHECKING:
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.model.workload import Workload
+    from planopt_assets.store.standing import Standing
+
+Progress = Callable[[str, str, str], None]  # stage, query, words
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """What a stage did for one query: in words for people, in numbers for plots."""
+
+    query_id: str
+    changed: bool  # False: everything was known already
+    summary: str
+    numbers: Mapping[str, int | float] = field(default_factory=dict)
+    markdown: str = ""
+
+
+@dataclass
+class Run:
+    """One pass of the loop over some queries: one id, one workspace (so one JVM at most), one store."""
+
+    workspace: Workspace
+    run_id: str
+    progress: Progress = lambda stage, query, words: None
+    by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def workload(self) -> Workload:
+        return self.workspace.workload
+
+    @property
+    def reader(self) -> StoreReader:
+        return StoreReader(self.workload.store, self.workload.name)
+
+    @property
+    def deadline(self) -> float:
+        return self.started + self.workload.budgets.per_run
+
+    def event_id(self, kind: str, query_id: str, *parts: str) -> str:
+        """The id of something that happened once: kind, run, query and place; never a hash of them."""
+        return "-".join([kind, self.run_id.replace("-", "")[:12], query_id, *parts])
+
+    def standings(self) -> dict[str, Standing]:
+        return read_standings(self.workload)
+
+    def append(self, stage: str, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+        """Store a stage's rows, in the order given; nothing to store starts no Spark."""
+        from planopt_assets.store.writer import append
+
+        if any(rows.values()):
+            append(
+                self.workspace.spark,
+                self.workload.store,
+                workload=self.workload.name,
+                run_id=self.run_id,
+                stage=stage,
+                rows=rows,
+            )
+
+
+def read_standings(workload: Workload) -> dict[str, Standing]:
+    """Where every query of a workload stands now; starts no Spark."""
+    from planopt_assets.engine.callables import source_text
+    from planopt_assets.store.standing import standings
+
+    sources = {q.id: source_text(workload, q) for q in workload.queries}
+    return standings(workload, StoreReader(workload.store, workload.name), sources)
+
+
+def unchanged(query_id: str, stage: str) -> StageResult:
+    return StageResult(query_id, False, f"{stage}: inputs unchanged, evidence stands")

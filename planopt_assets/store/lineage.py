@@ -1,0 +1,71 @@
+"""Edges from every stored row to the rows it was made from, and the tree they span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planopt_assets.errors import RowNotFound
+from planopt_assets.store.reader import StoreReader
+
+KINDS = {
+    "pro": "promotion",
+    "ver": "verdict",
+    "tri": "trial",
+    "can": "candidate",
+    "dec": "decision",
+    "obs": "observation",
+    "pol": "policy",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One row in the tree of what it came from."""
+
+    kind: str
+    id: str
+    parents: tuple[Node, ...]
+
+    def facts(self) -> dict[str, Any]:
+        return {"kind": self.kind, "id": self.id, "came_from": [p.facts() for p in self.parents]}
+
+
+def edges(query_id: str, stage: str, child: str, parents: Iterable[str]) -> list[dict[str, Any]]:
+    """One lineage row per parent; ids name their own kind, and anything else is a source table at a version."""
+    return [
+        {
+            "query_id": query_id,
+            "child_kind": kind_of(child),
+            "child_id": child,
+            "parent_kind": kind_of(parent),
+            "parent_id": parent,
+            "stage": stage,
+        }
+        for parent in dict.fromkeys(parents)
+    ]
+
+
+def kind_of(row_id: str) -> str:
+    """
+    >>> kind_of("ver-1f2e3d4c5b6a-q1-can_0011"), kind_of("lineitem@v12")
+    ('verdict', 'table')
+    """
+    return KINDS.get(row_id[:3] if row_id[3:4] in "-_" else "", "table")
+
+
+def tree(reader: StoreReader, row_id: str) -> Node:
+    """Everything `row_id` came from, down to source tables with versions."""
+    table = reader.table("lineage", ["child_id", "parent_id"]).group_by("child_id").aggregate([("parent_id", "list")])
+    parents = dict(zip(table["child_id"].to_pylist(), table["parent_id_list"].to_pylist(), strict=True))
+    if row_id not in parents:
+        raise RowNotFound(
+            f"no row {row_id!r} has lineage", where=reader.root, fix="take an id from `planopt status --json` or `planopt why QUERY`"
+        )
+    return _node(row_id, parents)
+
+
+def _node(row_id: str, parents: Mapping[str, list[str]]) -> Node:
+    above = dict.fromkeys(parents.get(row_id, ()))
+    return Node(kind_of(row_id), row_id, tuple(_node(parent, parents) for parent in above))

@@ -1,0 +1,218 @@
+"""Where every query stands: what the store knows about it for the inputs as they are now. Never starts Spark.
+
+Each stage asks this first and does only what is missing. That is why an unchanged query costs nothing, and why a
+killed run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.errors import TableUnreadable
+from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.verdict import Gain
+from planopt_assets.store.contract import contract
+from planopt_assets.store.promotions import newest, verified_chain
+
+if TYPE_CHECKING:
+    from planopt_assets.model.promotion import Promotion
+    from planopt_assets.model.workload import Query, Workload
+    from planopt_assets.store.reader import StoreReader
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One query: its current inputs and every stored row that was made from exactly these inputs."""
+
+    query_id: str
+    query_fingerprint: str
+    input_fingerprint: str | None  # None: never observed, so the tables it reads are not known
+    mode: str
+    artifacts: Rows
+    decisions: Rows
+    candidates: Rows
+    verdicts: Rows
+    active: Promotion | None
+
+    @property
+    def observed(self) -> bool:
+        return bool(self.artifacts)
+
+    @property
+    def captured(self) -> bool:
+        return self.observed and all(a["status"] == "captured" for a in self.artifacts)
+
+    @property
+    def decided(self) -> bool:
+        return bool(self.decisions)
+
+    @property
+    def replanned(self) -> bool:
+        return bool(self.candidates) or (self.decided and not self.proposed)
+
+    @property
+    def proposed(self) -> Rows:
+        return [d for d in self.decisions if d["kind"] == "proposal"]
+
+    @property
+    def unjudged(self) -> Rows:
+        judged = {v["candidate_id"] for v in self.verdicts}
+        return [c for c in self.candidates if c["kept"] and c["candidate_id"] not in judged]
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The accepted verdict with the best proven gain: the one whose interval ends lowest."""
+        accepted = [v for v in self.verdicts if v["outcome"] == "accept"]
+        return min(accepted, key=lambda v: (v["gain_high"], v["policy_id"]), default=None)
+
+    @property
+    def to_promote(self) -> dict[str, Any] | None:
+        """The verdict that should be in force and is not."""
+        best = self.best
+        if best is None or (self.active is not None and self.active.policy.id == best["policy_id"]):
+            return None
+        return best
+
+    @property
+    def settled(self) -> bool:
+        """Nothing left to do for these inputs."""
+        done = self.replanned and not self.unjudged
+        return done and not (self.mode == "auto" and self.to_promote is not None)
+
+    @property
+    def outcome(self) -> str:
+        if not self.observed:
+            return "not_run"
+        statuses = {a["status"] for a in self.artifacts}
+        if "refused" in statuses:
+            return "refused"
+        if "failed" in statuses:
+            return "cannot_tell"
+        outcomes = {v["outcome"] for v in self.verdicts}
+        for outcome in ("accept", "inconclusive", "reject"):
+            if outcome in outcomes:
+                return outcome
+        kinds = {d["kind"] for d in self.decisions}
+        return "cannot_tell" if kinds == {"cannot_tell"} else "no_change" if self.settled else "not_run"
+
+    @property
+    def deciding(self) -> dict[str, Any] | None:
+        """The verdict the outcome rests on."""
+        return self.best or next((v for v in self.verdicts if v["outcome"] == self.outcome), None)
+
+    @property
+    def reason(self) -> str:
+        if not self.observed:
+            return "not run on these inputs yet"
+        if not self.captured:
+            return next(a["error"] for a in self.artifacts if a["status"] != "captured")
+        if self.deciding:
+            return str(self.deciding["reason"])
+        dropped = [c["reason"] for c in self.candidates if not c["kept"]]
+        return "; ".join(dropped or [f"{d['rule']}: {d['reason']}" for d in self.decisions])
+
+    @property
+    def gain(self) -> Gain | None:
+        row = self.deciding
+        if row is None or row["gain_ratio"] is None:
+            return None
+        return Gain(row["gain_metric"], row["gain_ratio"], row["gain_low"], row["gain_high"])
+
+    @property
+    def policy(self) -> Policy:
+        """What the outcome is about: the accepted or tried policy, or what is in force."""
+        if self.deciding:
+            return Policy.from_json(self.deciding["policy"])
+        return self.active.policy if self.active else ORIGINAL
+
+    def facts(self) -> dict[str, Any]:
+        """One object per query, as `--json` prints it."""
+        gain = self.gain
+        return {
+            "id": self.query_id,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "results_equal": self.deciding["results_equal"] if self.deciding else None,
+            "policy_id": self.policy.id,
+            "policy": dict(self.policy.settings),
+            "gain": {"metric": gain.metric, "ratio": gain.ratio, "low": gain.low, "high": gain.high} if gain else None,
+            "active_policy_id": self.active.policy.id if self.active else ORIGINAL.id,
+            "generation": self.active.generation if self.active else 0,
+            "promotion_id": self.active.id if self.active else None,
+            "verdict_id": self.deciding["verdict_id"] if self.deciding else None,
+            "observation_ids": [a["observation_id"] for a in self.artifacts],
+            "plan_fingerprints": [a["plan_fingerprint"] for a in self.artifacts],
+            "topology_hashes": [a["topology_hash"] for a in self.artifacts],
+            "decision_ids": [d["decision_id"] for d in self.decisions],
+        }
+
+
+def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str]) -> dict[str, Standing]:
+    """Every query of the workload; `sources` holds the text that defines each (SQL, or a module's source)."""
+    by_query = {name: _by_query(reader.rows(name)) for name in ("plan_artifacts", "policy_decisions", "candidate_plans", "verdicts")}
+    promotions = _by_query(reader.rows("active_policies"))
+    pins = _Pins(workload)
+    found = {}
+    for query in workload.queries:
+        rows = {name: groups.get(query.id, []) for name, groups in by_query.items()}
+        fingerprint = query_fingerprint(query, sources[query.id])
+        known = [a for a in rows["plan_artifacts"] if a["query_fingerprint"] == fingerprint]
+        inputs = pins.current_inputs(query, sources[query.id], known)
+        # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
+        artifacts = _last_run([a for a in known if a["input_fingerprint"] == inputs])
+        found[query.id] = Standing(
+            query_id=query.id,
+            query_fingerprint=fingerprint,
+            input_fingerprint=inputs,
+            mode=workload.mode,
+            artifacts=artifacts,
+            decisions=_last_run([d for d in rows["policy_decisions"] if d["input_fingerprint"] == inputs]),
+            candidates=_last_run([c for c in rows["candidate_plans"] if c["input_fingerprint"] == inputs]),
+            verdicts=_last_run([v for v in rows["verdicts"] if v["input_fingerprint"] == inputs]),
+            active=newest(verified_chain(workload.name, query.id, promotions.get(query.id, []))),
+        )
+    return found
+
+
+class _Pins:
+    """Newest versions of tables, each looked up once."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._workload = workload
+        self._pinned: dict[str, PinnedTable] = {}
+
+    def current_inputs(self, query: Query, source: str, known: Rows) -> str | None:
+        """The fingerprint of the tables this query read last time, as they are now."""
+        if not known:
+            return None
+        try:
+            read = [self._pin(t["name"], t["location"]) for t in json.loads(known[-1]["tables"])]
+        except TableUnreadable:
+            return None  # it was there before: looking again will say what is wrong with it
+        return input_fingerprint(self._workload, query, source, tuple(read), contract())
+
+    def _pin(self, name: str, location: str) -> PinnedTable:
+        from planopt_assets.engine.tables import pin_table
+
+        declared = {t.name: t.path for t in self._workload.tables}
+        where = declared.get(name) or location
+        if where not in self._pinned:
+            self._pinned[where] = pin_table(name, where)
+        return self._pinned[where]
+
+
+def _by_query(rows: Rows) -> dict[str, Rows]:
+    groups: dict[str, Rows] = {}
+    for row in rows:
+        groups.setdefault(row["query_id"], []).append(row)
+    return groups
+
+
+def _last_run(rows: Sequence[dict[str, Any]]) -> Rows:
+    return [r for r in rows if r["run_id"] == rows[-1]["run_id"]]

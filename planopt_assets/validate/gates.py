@@ -1,0 +1,43 @@
+"""The regression gates, as pure answers; Dagster's asset checks and the command line only show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planopt_assets.store.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Passed or not; `broken` marks a failure that must never happen, not just a candidate that was turned down."""
+
+    passed: bool
+    broken: bool
+    words: str
+
+
+def results_equal(standing: Standing) -> Gate:
+    """Did every candidate return what the query returns? One that did not was rejected, and this says so."""
+    wrong = [v for v in standing.verdicts if v["results_equal"] is False]
+    if any(v["outcome"] == "accept" for v in wrong):
+        return Gate(False, True, "a verdict accepts a candidate whose result is not the same")
+    if wrong:
+        return Gate(False, False, f"{len(wrong)} candidate(s) rejected: {wrong[0]['reason']}")
+    compared = sum(v["results_equal"] is True for v in standing.verdicts)
+    return Gate(True, False, f"{compared} candidate(s) compared over the whole result" if compared else "no candidate was tried")
+
+
+def not_regressed(standing: Standing, promoted_by: Mapping[str, Any] | None) -> Gate:
+    """Does the policy in force rest on an accepted verdict, and has no newer trial found it worse?"""
+    if standing.active is None:
+        return Gate(True, False, "the query runs as original")
+    policy = standing.active.policy
+    if promoted_by is None or promoted_by["outcome"] != "accept" or promoted_by["policy_id"] != policy.id:
+        return Gate(False, True, f"generation {standing.active.generation} has no accepted verdict in the store")
+    worse = [v for v in standing.verdicts if v["policy_id"] == policy.id and v["outcome"] == "reject"]
+    if worse:
+        return Gate(False, False, f"{policy.describe()} was found worse on the current inputs: {worse[0]['reason']}")
+    return Gate(True, False, f"{policy.describe()} in force, proven by {promoted_by['verdict_id']}")

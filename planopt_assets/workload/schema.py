@@ -1,0 +1,101 @@
+"""The published form of the workload file: its JSON Schema, and the tables of its reference page.
+
+`python -m planopt_assets.workload.schema [docs]` writes both; a test holds them to the models and the errors.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from planopt_assets.errors import PlanoptError, WorkloadError, WorkloadErrors
+from planopt_assets.workload.spec import (
+    BudgetFields,
+    KnobFields,
+    QueryFields,
+    SparkFields,
+    TableFields,
+    WorkloadFile,
+)
+
+_SECTIONS: dict[str, type[BaseModel]] = {
+    "": WorkloadFile,
+    "spark.": SparkFields,
+    "tables.*.": TableFields,
+    "queries[].": QueryFields,
+    "budgets.": BudgetFields,
+    "knobs.": KnobFields,
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema that editors check `planopt.yaml` against while it is written."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **WorkloadFile.model_json_schema()}
+    _forbid_other_names(schema)
+    return schema
+
+
+def _forbid_other_names(part: Any) -> None:
+    # pydantic says which names a mapping may have, but not that it may have no others.
+    if isinstance(part, dict) and "patternProperties" in part:
+        part["additionalProperties"] = False
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _forbid_other_names(inner)
+
+
+def field_table() -> str:
+    """One Markdown row for each field, from its description, default and example."""
+    rows = ["| field | default | meaning | example |", "|---|---|---|---|"]
+    for prefix, model in _SECTIONS.items():
+        for name, field in model.model_fields.items():
+            example = f"`{json.dumps((field.examples or [''])[0])}`"
+            rows.append(f"| `{prefix}{name}` | {_default(field)} | {field.description} | {example} |")
+    return "\n".join(rows)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if field.default is None or isinstance(field.default, BaseModel | list | dict):
+        return ""
+    return f"`{json.dumps(field.default)}`"
+
+
+def error_table() -> str:
+    """One Markdown row for each code, from the docstring of its error."""
+    kinds: list[type[PlanoptError]] = [*WorkloadError.__subclasses__(), WorkloadErrors]
+    rows = ["| code | error | when |", "|---|---|---|"]
+    rows += [
+        f"| {kind.code} | `{kind.__name__}` | {(kind.__doc__ or '').splitlines()[0]} |"
+        for kind in sorted(kinds, key=lambda kind: kind.code)
+    ]
+    return "\n".join(rows)
+
+
+def with_tables(page: str) -> str:
+    """The page with each of its marked tables as it is now.
+
+    The marks are `<!-- errors -->` and `<!-- /errors -->` on lines of their own, and the same with `fields`.
+    """
+    for mark, table in (("fields", field_table()), ("errors", error_table())):
+        start, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->"
+        before, _, rest = page.partition(start)
+        page = f"{before}{start}{table}\n{end}{rest.partition(end)[2]}"
+    return page
+
+
+def publish(docs: Path) -> None:
+    """Write `workload.schema.json`, and bring the tables of `workload.md` up to date."""
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    (docs / "workload.schema.json").write_text(text, encoding="utf-8")
+    page = docs / "workload.md"
+    page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    publish(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

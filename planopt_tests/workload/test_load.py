@@ -1,0 +1,145 @@
+"""What a right file becomes."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from planopt_assets.model.workload import Budgets, Knobs, Query, Table, Workload
+from planopt_assets.workload import load_workload
+from planopt_tests.workload.conftest import RIGHT
+
+pytestmark = pytest.mark.fast
+
+FULL = """\
+version: 1
+name: tpch_demo
+store: state/store
+roots: [../shared_tables, "s3://lake/sales"]
+spark:
+  master: local[2]
+  settings: {spark.sql.session.timeZone: UTC, spark.a.int: 200, spark.a.float: 0.5, spark.a.bool: true}
+tables:
+  lineitem: data/lineitem
+  orders: {path: ../shared_tables/orders}
+  eu: s3://lake/sales/eu/
+  customers: {catalog: main.`my sales`.customers}
+queries:
+  - {id: inline, sql: SELECT 1, runs_per_day: 24}
+  - id: from_file
+    sql_file: queries/by_segment.sql
+    parameters:
+      - {since: 1995-01-01, segment: BUILDING, n: 3, x: 0.5, on: true, none: null, at: 2001-12-14 21:59:43 +02:00}
+      - {segment: MACHINERY, since: "1996-01-01", n: 4, x: 1.5, on: false, none: ~, at: 2001-12-14T21:59:43Z}
+  - {id: cohort, python: "queries.cohort:build"}
+objective: bytes
+mode: auto
+budgets: {per_candidate: 1, per_query: 2.5}
+knobs:
+  allow: [spark.sql.b, spark.sql.a]
+  deny: [spark.sql.c]
+  pin: {spark.sql.z: 1, spark.sql.y: false}
+capture: debug
+allow_python: true
+seed: 7
+"""
+
+
+def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
+    (folder / "queries").mkdir()
+    (folder / "queries/by_segment.sql").write_bytes("\ufeffSELECT 'é'\r\n".encode())
+    (folder / "planopt.yaml").write_text(FULL, encoding="utf-8")
+    first = (("at", "2001-12-14T21:59:43+02:00"), ("n", 3), ("none", None), ("on", True), ("segment", "BUILDING"))
+    second = (("at", "2001-12-14T21:59:43+00:00"), ("n", 4), ("none", None), ("on", False), ("segment", "MACHINERY"))
+    assert load_workload("planopt.yaml") == Workload(
+        name="tpch_demo",
+        file=folder / "planopt.yaml",
+        store=str(folder / "state/store"),
+        tables=(
+            Table("lineitem", path=str(folder / "data/lineitem")),
+            Table("orders", path=str(folder.parent / "shared_tables/orders")),
+            Table("eu", path="s3://lake/sales/eu"),
+            Table("customers", catalog="main.`my sales`.customers"),
+        ),
+        queries=(
+            Query("inline", sql="SELECT 1", runs_per_day=24.0),
+            Query(
+                "from_file",
+                sql="SELECT 'é'\r\n",
+                bindings=(
+                    (*first, ("since", "1995-01-01"), ("x", 0.5)),
+                    (*second, ("since", "1996-01-01"), ("x", 1.5)),
+                ),
+            ),
+            Query("cohort", python="queries.cohort:build"),
+        ),
+        master="local[2]",
+        spark_settings=(
+            ("spark.a.bool", "true"),
+            ("spark.a.float", "0.5"),
+            ("spark.a.int", "200"),
+            ("spark.sql.session.timeZone", "UTC"),
+        ),
+        objective="bytes",
+        mode="auto",
+        budgets=Budgets(1.0, 2.5, 1800.0),
+        knobs=Knobs(
+            allow=("spark.sql.b", "spark.sql.a"),
+            deny=("spark.sql.c",),
+            pin=(("spark.sql.y", "false"), ("spark.sql.z", "1")),
+        ),
+        capture="debug",
+        allow_python=True,
+        seed=7,
+    )
+
+
+def test_what_the_file_leaves_out_is_what_the_model_says(folder: Path) -> None:
+    (folder / "planopt.yaml").write_text(RIGHT)
+    loaded = load_workload("planopt.yaml")
+    bare = Workload("demo", loaded.file, loaded.store, loaded.tables, (Query("first", sql="SELECT 1"),))
+    assert loaded == bare
+    assert loaded.store == str(folder / ".planopt/store")
+
+
+def test_the_result_is_frozen_and_hashable(folder: Path) -> None:
+    (folder / "planopt.yaml").write_text(RIGHT)
+    loaded = load_workload(folder / "planopt.yaml")
+    assert hash(loaded) == hash(load_workload("planopt.yaml"))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        loaded.name = "other"  # type: ignore[misc]
+
+
+def test_a_byte_order_mark_crlf_comments_and_an_explicit_yaml_1_2_are_fine(folder: Path) -> None:
+    text = "\ufeff%YAML 1.2\n---\n# a comment\n" + RIGHT
+    (folder / "planopt.yaml").write_bytes(text.replace("\n", "\r\n").encode())
+    assert load_workload("planopt.yaml").name == "demo"
+
+
+def test_aliases_repeat_a_value(folder: Path) -> None:
+    text = RIGHT + "    parameters: &days\n      - {day: 1}\n  - {id: second, sql: SELECT 2, parameters: *days}\n"
+    (folder / "planopt.yaml").write_text(text)
+    first, second = load_workload("planopt.yaml").queries
+    assert first.bindings == second.bindings == ((("day", 1),),)
+
+
+def test_scalars_are_read_by_the_rules_of_yaml_1_2(folder: Path) -> None:
+    (folder / "planopt.yaml").write_text(RIGHT + "    parameters: [{a: yes, b: no, c: '1', d: 007}]\n")
+    assert load_workload("planopt.yaml").queries[0].bindings == ((("a", "yes"), ("b", "no"), ("c", "1"), ("d", 7)),)
+
+
+def test_loading_a_workload_imports_neither_spark_nor_dagster(folder: Path) -> None:
+    (folder / "planopt.yaml").write_text(RIGHT)
+    code = (
+        "import sys; from planopt_assets.workload import load_workload; load_workload('planopt.yaml');"
+        "print([name for name in ('pyspark', 'dagster', 'pandas', 'py4j') if name in sys.modules])"
+    )
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env={"PYTHONPATH": root}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
