@@ -59,18 +59,24 @@ def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> N
 
     loaded, standings = _standings(workload)
     if as_json:
-        _print_json({"workload": loaded.name, "store": loaded.store, "queries": [s.facts() for s in standings.values()]})
+        _print_json(
+            {"workload": loaded.name, "store": loaded.store, "queries": [s.facts() for s in standings.values()]}
+        )
     else:
         print_standings(standings.values())
 
 
 @app.command()
-def why(query: Annotated[str, typer.Argument(help="Query id.")], workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+def why(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
     """Everything that led to a query's outcome: decisions with their arithmetic, plan changes, verdicts."""
     from planopt_assets.report.terminal import print_why
     from planopt_assets.report.why import why_facts
 
-    loaded, standings = _standings(workload, [query])
+    _, standings = _standings(workload, [query])
     facts = why_facts(standings[query])
     if as_json:
         _print_json(facts)
@@ -79,7 +85,11 @@ def why(query: Annotated[str, typer.Argument(help="Query id.")], workload: Workl
 
 
 @app.command()
-def lineage(row_id: Annotated[str, typer.Argument(metavar="ID")], workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+def lineage(
+    row_id: Annotated[str, typer.Argument(metavar="ID")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
     """What a stored row came from, down to the source tables and their versions."""
     from planopt_assets.report.terminal import print_lineage
     from planopt_assets.store.lineage import tree
@@ -94,7 +104,11 @@ def lineage(row_id: Annotated[str, typer.Argument(metavar="ID")], workload: Work
 
 
 @app.command()
-def promote(queries: Annotated[list[str], typer.Argument(metavar="QUERY...")], workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+def promote(
+    queries: Annotated[list[str], typer.Argument(metavar="QUERY...")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
     """Put the accepted policy of a query in force; refuses without an accepted verdict on its current inputs."""
     import uuid
 
@@ -112,7 +126,11 @@ def promote(queries: Annotated[list[str], typer.Argument(metavar="QUERY...")], w
 
 
 @app.command()
-def report(workload: WorkloadOption = DEFAULT, output: Annotated[Path | None, typer.Option(help="Default: beside the store.")] = None, as_json: JsonOption = False) -> None:
+def report(
+    workload: WorkloadOption = DEFAULT,
+    output: Annotated[Path | None, typer.Option(help="Default: beside the store.")] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Write the HTML report: one self-contained file."""
     loaded, standings = _standings(workload)
     path = _write_report(loaded, standings, output)
@@ -124,7 +142,9 @@ def report(workload: WorkloadOption = DEFAULT, output: Annotated[Path | None, ty
 
 @app.command()
 def ui(
-    workload: Annotated[Path | None, typer.Option("--workload", "-w", envvar="PLANOPT_WORKLOAD", help="Default: the demo.")] = None,
+    workload: Annotated[
+        Path | None, typer.Option("--workload", "-w", envvar="PLANOPT_WORKLOAD", help="Default: the demo.")
+    ] = None,
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 3000,
 ) -> None:
     """Open Dagster on 127.0.0.1 with the workload's queries ready to materialize; there is no login."""
@@ -135,10 +155,26 @@ def ui(
 
     loaded = _load(workload if workload else prepare(DEMO_FOLDER, 0.1, _say))
     home = dagster_home(loaded).resolve()
-    environment = {**os.environ, "PLANOPT_WORKLOAD": str(loaded.file.resolve()), "DAGSTER_HOME": str(home), "DAGSTER_DISABLE_TELEMETRY": "1"}
+    environment = {
+        **os.environ,
+        "PLANOPT_WORKLOAD": str(loaded.file.resolve()),
+        "DAGSTER_HOME": str(home),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, loaded)
-    command = [sys.executable, "-m", "dagster", "dev", "-m", "planopt_assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "dagster",
+        "dev",
+        "-m",
+        "planopt_assets.definitions",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(port),
+    ]
     typer.echo(f"Dagster with workload {loaded.name}: http://127.0.0.1:{port} (Ctrl-C ends it)")
     os.execve(sys.executable, command, environment)
 

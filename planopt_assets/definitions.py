@@ -10,4 +10,6 @@ from planopt_assets.defs.resources import WorkspaceResource, workload_file
 @dg.definitions
 def defs() -> dg.Definitions:
     found = dg.load_from_defs_folder(path_within_project=Path(__file__).parent)
-    return dg.Definitions.merge(found, dg.Definitions(resources={"workspace": WorkspaceResource(workload=workload_file())}))
+    return dg.Definitions.merge(
+        found, dg.Definitions(resources={"workspace": WorkspaceResource(workload=workload_file())})
+    )

@@ -64,9 +64,13 @@ def _write_tables(data: Path, scale: float) -> None:
 def _generate(target: Path, scale: float) -> None:
     tool = shutil.which("tpcgen-cli", path=str(Path(sys.executable).parent)) or shutil.which("tpcgen-cli")
     if tool is None:
-        raise ToolMissing("the data generator tpcgen-cli is not installed", where="planopt demo", fix="pip install 'planopt[demo]'")
+        raise ToolMissing(
+            "the data generator tpcgen-cli is not installed", where="planopt demo", fix="pip install 'planopt[demo]'"
+        )
     command = [tool, "tpch", "parquet", "--scale-factor", str(scale), "--output-dir", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         words = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise ToolMissing(f"tpcgen-cli failed: {words}", where="planopt demo", fix="check --scale and the free disk space")
+        raise ToolMissing(
+            f"tpcgen-cli failed: {words}", where="planopt demo", fix="check --scale and the free disk space"
+        )

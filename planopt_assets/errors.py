@@ -1,7 +1,7 @@
 """Every error planopt raises on purpose: a stable code, the facts as attributes, and what to do next.
 
-    PLN-0xx  workload file        PLN-1xx  SQL gate          PLN-2xx  Spark, Java, tables
-    PLN-3xx  store                PLN-4xx  promotion         PLN-5xx  command line and Dagster
+PLN-0xx  workload file        PLN-1xx  SQL gate          PLN-2xx  Spark, Java, tables
+PLN-3xx  store                PLN-4xx  promotion         PLN-5xx  command line and Dagster
 """
 
 from __future__ import annotations

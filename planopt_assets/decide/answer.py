@@ -19,7 +19,9 @@ class Answer:
     arithmetic: Arithmetic
 
 
-def propose(settings: dict[str, str], reason: str, *, saved_cpu_ns: int, arithmetic: Mapping[str, int | float | str]) -> Answer:
+def propose(
+    settings: dict[str, str], reason: str, *, saved_cpu_ns: int, arithmetic: Mapping[str, int | float | str]
+) -> Answer:
     return Answer("proposal", reason, tuple(sorted(settings.items())), saved_cpu_ns, tuple(arithmetic.items()))
 
 

@@ -26,16 +26,16 @@ def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evid
 
 def _settle(rule: str, answer: Answer, evidence: Evidence, limits: Knobs) -> Decision:
     kind: DecisionKind = answer.kind
-    reason, saving, arithmetic = answer.reason, 0, dict(answer.arithmetic)
+    reason, saving, arithmetic = answer.reason, 0, {"finding": answer.reason, **dict(answer.arithmetic)}
     after = evidence.policy
     if kind == "proposal":
         objections = [o for name, value in answer.settings if (o := objection(name, value, limits))]
         too_small, worth = immaterial(answer, evidence)
         arithmetic |= worth
         if objections:
-            kind, reason = "no_change", f"vetoed: {objections[0]} (proposed: {answer.reason})"
+            kind, reason = "no_change", f"vetoed: {objections[0]}"
         elif too_small:
-            kind, reason = "no_change", f"not worth a trial: {too_small} (proposed: {answer.reason})"
+            kind, reason = "no_change", f"not worth a trial: {too_small}"
         else:
             after = evidence.policy.with_settings(dict(answer.settings))
             saving = int(worth["saving_cpu_ns_per_run"])

@@ -27,8 +27,16 @@ class Knob:
 
 CATALOGUE: tuple[Knob, ...] = (
     Knob("spark.sql.shuffle.partitions", 1, 20_000, "count", "partitions every shuffle is written into"),
-    Knob("spark.sql.files.maxPartitionBytes", 1 * MIB, 1024 * MIB, "bytes", "largest piece of a file one scan task reads"),
-    Knob("spark.sql.files.openCostInBytes", 0, 64 * MIB, "bytes", "what opening one more file counts when files are packed"),
+    Knob(
+        "spark.sql.files.maxPartitionBytes", 1 * MIB, 1024 * MIB, "bytes", "largest piece of a file one scan task reads"
+    ),
+    Knob(
+        "spark.sql.files.openCostInBytes",
+        0,
+        64 * MIB,
+        "bytes",
+        "what opening one more file counts when files are packed",
+    ),
 )
 
 # Same rows must come out whatever planopt sets: these may be read, never proposed or pinned in by a rule.
@@ -78,4 +86,5 @@ def size_in_bytes(text: str) -> int:
     """
     digits = text.rstrip("bBkKmMgGtT")
     unit = text[len(digits) :].lower().removesuffix("b")
-    return int(digits) * 1024 ** ("kmgt".index(unit) + 1 if unit else 0)
+    power = "kmgt".index(unit) + 1 if unit else 0
+    return int(digits) * int(1024**power)

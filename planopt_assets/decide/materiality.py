@@ -31,5 +31,6 @@ def immaterial(answer: Answer, evidence: Evidence) -> tuple[str | None, dict[str
     if saving < FLOOR_SHARE * cpu:
         return f"would save {saving / 1e6:.0f} ms of {cpu / 1e6:.0f} ms CPU, below {FLOOR_SHARE:.0%}", arithmetic
     if horizon_saving <= trial_cost:
-        return f"would save {horizon_saving / 1e9:.1f} s CPU in {HORIZON_DAYS} days, the trial costs {trial_cost / 1e9:.1f} s", arithmetic
+        words = f"would save {horizon_saving / 1e9:.1f} s CPU in {HORIZON_DAYS} days"
+        return f"{words}, the trial costs {trial_cost / 1e9:.1f} s", arithmetic
     return None, arithmetic

@@ -52,7 +52,9 @@ def decisions_for(run: Run, standing: Standing) -> tuple[Decision, ...]:
         query = run.workload.query(standing.query_id)
         return decide(evidence_from_rows(standing.artifacts, counters, query.runs_per_day), run.workload.knobs)
     return (
-        cannot_tell(standing.query_id, reason, policy=ORIGINAL, inputs=standing.input_fingerprint, evidence_ids=observations),
+        cannot_tell(
+            standing.query_id, reason, policy=ORIGINAL, inputs=standing.input_fingerprint, evidence_ids=observations
+        ),
     )
 
 
@@ -80,6 +82,9 @@ def _result(query_id: str, decisions: tuple[Decision, ...]) -> StageResult:
     wanted = proposals(decisions)
     summary = "; ".join(f"try {d.policy_after.describe()}" for d in wanted) or decisions[0].reason
     lines = ["| rule | decision | reason |", "|---|---|---|"]
-    lines += [f"| {d.rule} | {d.kind} {d.policy_after.describe() if d.kind == 'proposal' else ''} | {d.reason} |" for d in decisions]
+    lines += [
+        f"| {d.rule} | {d.kind} {d.policy_after.describe() if d.kind == 'proposal' else ''} | {d.reason} |"
+        for d in decisions
+    ]
     numbers = {"proposals": len(wanted), "expected_gain_cpu_s": sum(d.expected_gain_cpu_ns for d in wanted) / 1e9}
     return StageResult(query_id, True, summary, numbers, "\n".join(lines))

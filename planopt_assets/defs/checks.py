@@ -30,14 +30,18 @@ def not_regressed_gates(run: Run, query_ids: Sequence[str]) -> dict[str, Gate]:
 
 CHECKS: dict[str, tuple[str, GateOf, str]] = {
     names.RESULTS_EQUAL: ("verdicts", results_equal_gates, "Every candidate returned exactly what the query returns."),
-    names.NOT_REGRESSED: ("active_policies", not_regressed_gates, "The policy in force is proven and no newer trial found it worse."),
+    names.NOT_REGRESSED: (
+        "active_policies",
+        not_regressed_gates,
+        "The policy in force is proven and no newer trial found it worse.",
+    ),
 }
 
 
-def evaluations(asset: str, name: str, gates: dict[str, Gate]) -> list[dg.AssetCheckEvaluation]:
+def log_evaluations(context: dg.OpExecutionContext, asset: str, name: str, gates: dict[str, Gate]) -> None:
     """One evaluation per query, for runs whose check answers for several partitions at once."""
-    return [
-        dg.AssetCheckEvaluation(
+    for query, gate in gates.items():
+        evaluation = dg.AssetCheckEvaluation(
             asset_key=dg.AssetKey(asset),
             check_name=name,
             passed=gate.passed,
@@ -46,8 +50,7 @@ def evaluations(asset: str, name: str, gates: dict[str, Gate]) -> list[dg.AssetC
             description=gate.words,
             partition=query,
         )
-        for query, gate in gates.items()
-    ]
+        context.log_event(evaluation)  # type: ignore[arg-type]  # works, though its signature does not name it
 
 
 def _severity(gate: Gate) -> dg.AssetCheckSeverity:
@@ -59,11 +62,10 @@ def _check(name: str) -> dg.AssetChecksDefinition:
 
     @dg.asset_check(asset=asset, name=name, description=description, blocking=True, partitions_def=QUERIES)
     def check(context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource) -> dg.AssetCheckResult:
-        run = workspace.run(context.run_id, progress_to_log(context.op_execution_context))
+        run = workspace.run(context.run.run_id, progress_to_log(context.op_execution_context))
         gates = gates_of(run, list(context.partition_keys))
         if len(gates) > 1:
-            for evaluation in evaluations(asset, name, gates):
-                context.op_execution_context.log_event(evaluation)
+            log_evaluations(context.op_execution_context, asset, name, gates)
         worst = min(gates.values(), key=lambda g: (not g.broken, g.passed))
         failed = [q for q, g in gates.items() if not g.passed]
         return dg.AssetCheckResult(

@@ -51,14 +51,19 @@ def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -
     resource = WorkspaceResource(workload=str(workload.file)).listening(listener)
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, workload)
-        result = defs().resolve_job_def(names.OPTIMIZE_SELECTED_JOB).execute_in_process(
-            instance=instance,
-            resources={"workspace": resource},
-            run_config={
-                "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
-                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-            },
-            raise_on_error=False,
+        result = (
+            defs()
+            .resolve_job_def(names.OPTIMIZE_SELECTED_JOB)
+            .execute_in_process(
+                instance=instance,
+                # As it is: Dagster would make a copy of a configurable resource, and the copy has no listener.
+                resources={"workspace": dg.ResourceDefinition.hardcoded_resource(resource)},
+                run_config={
+                    "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
+                    "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+                },
+                raise_on_error=False,
+            )
         )
         if not result.success:
             raise _failure(result)

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from planopt_assets.decide.stage import decide_queries
 from planopt_assets.defs import names
-from planopt_assets.defs.checks import CHECKS, evaluations
+from planopt_assets.defs.checks import CHECKS, log_evaluations
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage, stage_metadata
 from planopt_assets.observe.stage import observe
@@ -26,14 +27,14 @@ optimize = dg.define_asset_job(
 class SelectedQueries(dg.Config):
     """Which queries to optimize; none named means all of the workload."""
 
-    queries: list[str] = []
+    queries: list[str] = Field(default_factory=list)
 
 
 def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
     """A stage over any list of queries; it records the same materializations and checks as the assets do."""
 
     @dg.op(name=f"{stage}_selected", ins={"queries": dg.In(list)}, out=dg.Out(list), pool=names.POOL)
-    def step(context: dg.OpExecutionContext, workspace: WorkspaceResource, queries: list) -> list:  # type: ignore[type-arg]
+    def step(context: dg.OpExecutionContext, workspace: WorkspaceResource, queries: list) -> list:
         run = workspace.run(context.run_id, progress_to_log(context))
         for result in run_stage(work, run, queries):
             for asset in names.ASSETS[stage]:
@@ -41,21 +42,22 @@ def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
                 context.log_event(dg.AssetMaterialization(asset, partition=result.query_id, metadata=metadata))
         for name, (asset, gates_of, _) in CHECKS.items():
             if asset in names.ASSETS[stage]:
-                for evaluation in evaluations(asset, name, gates_of(run, queries)):
-                    context.log_event(evaluation)
+                log_evaluations(context, asset, name, gates_of(run, queries))
         return queries
 
     return step
 
 
 @dg.op
-def selected_queries(context: dg.OpExecutionContext, config: SelectedQueries, workspace: WorkspaceResource) -> list:  # type: ignore[type-arg]
+def selected_queries(context: dg.OpExecutionContext, config: SelectedQueries, workspace: WorkspaceResource) -> list:
     """The queries of this run, as partitions Dagster knows."""
     run = workspace.run(context.run_id, progress_to_log(context))
     known = [q.id for q in run.workload.queries]
     chosen = config.queries or known
     if unknown := sorted(set(chosen) - set(known)):
-        raise dg.Failure(f"the workload has no query {', '.join(unknown)}; it has {', '.join(known)}", allow_retries=False)
+        raise dg.Failure(
+            f"the workload has no query {', '.join(unknown)}; it has {', '.join(known)}", allow_retries=False
+        )
     context.instance.add_dynamic_partitions(names.PARTITIONS, chosen)
     return chosen
 

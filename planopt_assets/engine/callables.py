@@ -28,10 +28,14 @@ def build_frame(workload: Workload, query: Query, spark: SparkSession, parameter
     name = query.python.partition(":")[2]
     function = getattr(_module(workload, query), name, None)
     if not callable(function):
-        raise _unusable(query, f"{query.python!r} has no function {name!r}", "name a function of that module after the colon")
+        raise _unusable(
+            query, f"{query.python!r} has no function {name!r}", "name a function of that module after the colon"
+        )
     frame = function(spark, **parameters)
     if not isinstance(frame, DataFrame):
-        raise _unusable(query, f"{query.python!r} returned {type(frame).__name__}", "return the DataFrame, without an action")
+        raise _unusable(
+            query, f"{query.python!r} returned {type(frame).__name__}", "return the DataFrame, without an action"
+        )
     return frame
 
 
@@ -47,7 +51,11 @@ def _file(workload: Workload, query: Query) -> Path:
     except ImportError:
         spec = None
     if spec is None or spec.origin is None:
-        raise _unusable(query, f"module {module!r} is not there", f"put it at {'/'.join(module.split('.'))}.py beside the workload file")
+        raise _unusable(
+            query,
+            f"module {module!r} is not there",
+            f"put it at {'/'.join(module.split('.'))}.py beside the workload file",
+        )
     return Path(spec.origin)
 
 
@@ -55,13 +63,16 @@ def _module(workload: Workload, query: Query) -> Any:
     path = _file(workload, query)
     name = f"planopt_query_{query.id}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # the user's module may raise anything: this is where it becomes ours
-        raise _unusable(query, f"importing {path.name} failed: {type(error).__name__}: {error}", "make it import by itself") from error
+        raise _unusable(
+            query, f"importing {path.name} failed: {type(error).__name__}: {error}", "make it import by itself"
+        ) from error
     return module
 
 

@@ -20,18 +20,18 @@ def scala_object(spark: SparkSession, name: str) -> Any:
     jvm: Any = spark._jvm
     for part in name.split("."):
         jvm = getattr(jvm, part + ("$" if part == name.rsplit(".", 1)[1] else ""))
-    return getattr(jvm, "MODULE$")  # noqa: B009  `MODULE$` is no Python name
+    return getattr(jvm, "MODULE$")
 
 
 class Capture:
     """Plan trees and stage counters of one Spark application, as plain data."""
 
     def __init__(self, spark: SparkSession, tables: dict[str, str]) -> None:
-        self._jvm: Any = spark._jvm
+        jvm: Any = spark._jvm
         self._tables = tables
         self._status = spark.sparkContext.statusTracker()
         self._context: Any = spark.sparkContext._jsc.sc()
-        self._mapper = self._jvm.com.fasterxml.jackson.databind.ObjectMapper()
+        self._mapper = jvm.com.fasterxml.jackson.databind.ObjectMapper()
         self._mapper.registerModule(scala_object(spark, "com.fasterxml.jackson.module.scala.DefaultScalaModule"))
         self._plan_info = scala_object(spark, "org.apache.spark.sql.execution.SparkPlanInfo")
         self._accumulators = scala_object(spark, "org.apache.spark.util.AccumulatorContext")

@@ -61,7 +61,9 @@ def _content(left: DataFrame, right: DataFrame, types: list[DataType]) -> str:
 
     def keyed(frame: DataFrame, prefix: str) -> DataFrame:
         ranked = frame.withColumn(_KEY, F.xxhash64(nulls, *exact)).withColumn(_PLACE, F.row_number().over(window))
-        return ranked.select(_KEY, _PLACE, *[F.col(f"c{i}").alias(f"{prefix}{i}") for i in floats], F.lit(1).alias(prefix))
+        return ranked.select(
+            _KEY, _PLACE, *[F.col(f"c{i}").alias(f"{prefix}{i}") for i in floats], F.lit(1).alias(prefix)
+        )
 
     both = keyed(left, "l").join(keyed(right, "r"), [_KEY, _PLACE], "full_outer")
     missing = F.col("l").isNull() | F.col("r").isNull()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.digest import read_digest, with_digest
@@ -36,9 +36,9 @@ class Execution:
 
     counters: Counters
     digest: Digest
-    initial: Plan
     final: Plan
-    splits: dict[str, list[int]]
+    initial: Plan | None = None  # with `splits`, only where the plan itself is asked for
+    splits: dict[str, list[int]] = field(default_factory=dict)
 
 
 def planned(frame: DataFrame, capture: Capture) -> tuple[Plan, dict[str, list[int]]]:
@@ -53,6 +53,7 @@ def execute(
     *,
     tag: str,
     timeout_s: float,
+    with_plan: bool,
     capture: Capture,
     cpu: ProcessCpu,
 ) -> Execution:
@@ -71,7 +72,8 @@ def execute(
             query_execution = measured._jdf.queryExecution()
             executed_plan = query_execution.executedPlan()
             planned_at, planned_cpu = time.perf_counter_ns(), cpu.read_ns()
-            initial, splits = capture.plan(executed_plan, "initial"), capture.splits(executed_plan)
+            initial = capture.plan(executed_plan, "initial") if with_plan else None
+            splits = capture.splits(executed_plan) if with_plan else {}
             context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
             run_at, run_cpu = time.perf_counter_ns(), cpu.read_ns()
             query_execution.toRdd().count()
@@ -81,7 +83,9 @@ def execute(
             raise QueryTimedOut(
                 f"stopped after {timeout_s:.0f} s", where=tag, fix="raise the budget if it should be given more time"
             ) from error
-        raise QueryFailed(_first_line(error), where=tag, fix="run the query by itself to see Spark's full error") from error
+        raise QueryFailed(
+            _first_line(error), where=tag, fix="run the query by itself to see Spark's full error"
+        ) from error
     finally:
         context._jsc.clearJobGroup()
     final = capture.plan(executed_plan, "final")
@@ -115,7 +119,7 @@ def execute(
         peak_memory_bytes=max((s["peakExecutionMemory"] for s in stages), default=0),
         result_rows=digest.rows,
     )
-    return Execution(counters, digest, initial, final, splits)
+    return Execution(counters, digest, final, initial, splits)
 
 
 class _Watchdog:

@@ -16,7 +16,7 @@ def sort_columns(frame: DataFrame) -> tuple[int, ...] | None:
 
     Empty where it sorts by something that is not in the result: then only the exact sequence will do.
     """
-    plan: Any = frame._jdf.queryExecution().analyzed()  # type: ignore[operator]
+    plan: Any = frame._jdf.queryExecution().analyzed()
     output = plan.output()
     positions = {output.apply(i).exprId().id(): i for i in range(output.size())}
     while plan.nodeName() in _KEEP_ORDER:

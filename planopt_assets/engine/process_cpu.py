@@ -16,9 +16,8 @@ class ProcessCpu:
     def __init__(self, spark: SparkSession) -> None:
         pid = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
         self._process = psutil.Process(pid)
-        self.includes_executors = spark.sparkContext.master.startswith("local") and not (
-            spark.sparkContext.master.startswith("local-cluster")
-        )
+        master = str(spark.sparkContext.master)
+        self.includes_executors = master.startswith("local") and not master.startswith("local-cluster")
 
     def read_ns(self) -> int:
         times = self._process.cpu_times()

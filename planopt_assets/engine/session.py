@@ -85,7 +85,8 @@ def _check(session: SparkSession, master: str, settings: dict[str, str]) -> None
     differing = [
         f"{name} is {actual.get(name)!r}, asked for {value!r}"
         for name, value in {"spark.master": master, **settings}.items()
-        if name not in ("spark.jars", "spark.driver.extraJavaOptions") and actual.get(name) != value  # Spark adds to both
+        if name not in ("spark.jars", "spark.driver.extraJavaOptions")
+        and actual.get(name) != value  # Spark adds to both
     ]
     if differing:
         raise SessionMismatch(

@@ -63,8 +63,11 @@ def parse_gate(
 
 def analysis_gate(
     spark: SparkSession, query_id: str, frame: DataFrame | Any, registered: RegisteredRelations, allow_python: bool
-) -> None:
-    """Refuse an analysed query that reads anything but registered Delta tables, or runs code that is not Spark's."""
+) -> frozenset[str]:
+    """Refuse an analysed query that reads anything but registered Delta tables, or runs code that is not Spark's.
+
+    What passes answers with the paths of the tables it reads.
+    """
     allowed = allowlist.ANALYSED_WITH_PYTHON if allow_python else allowlist.ANALYSED
     try:
         jvm_frame = frame._jdf if isinstance(frame, DataFrame) else frame
@@ -76,8 +79,7 @@ def analysis_gate(
         relations = [leaf for leaf in leaves if _class(leaf) == allowlist.LOGICAL_RELATION]
         if len(relations) != _classes(nodes)[allowlist.LOGICAL_RELATION]:
             _refuse(query_id, "a table of it cannot be identified", "LogicalRelation")
-        for relation in relations:
-            _check_table(spark, query_id, relation, registered)
+        return frozenset(_check_table(spark, query_id, relation, registered) for relation in relations)
     except (PySparkException, Py4JError) as error:
         raise _uninspectable(query_id) from error
 
@@ -168,7 +170,7 @@ def _check_functions(spark: SparkSession, query_id: str, nodes: list[Node]) -> N
             _refuse(query_id, f"`{function}`: {offence}", str(function))
 
 
-def _check_table(spark: SparkSession, query_id: str, leaf: Any, registered: RegisteredRelations) -> None:
+def _check_table(spark: SparkSession, query_id: str, leaf: Any, registered: RegisteredRelations) -> str:
     relation = leaf.relation()
     # Delta's own relation is an anonymous subclass.
     if not is_instance_of(spark.sparkContext._gateway, relation, _FILE_RELATION):
@@ -178,12 +180,13 @@ def _check_table(spark: SparkSession, query_id: str, leaf: Any, registered: Regi
     if _class(files) != _DELTA_FILES:
         paths = files.rootPaths().mkString(", ")
         _refuse(query_id, f"it reads `{paths}`, which is not a Delta table", paths)
+    path = str(files.path().toString())
     table = leaf.catalogTable()
     if table.isDefined() and registered.has_name(_name_parts(table.get().identifier().nameParts())):
-        return
-    path = files.path().toString()
+        return path
     if not registered.has_path(path):
         _refuse(query_id, f"it reads `{path}`, which is not a registered table", path)
+    return path
 
 
 def _check_text(query_id: str, sql: str) -> None:

@@ -44,7 +44,7 @@ def pin_table(name: str, location: str) -> PinnedTable:
 def _location(table: Table, catalog_locations: Mapping[str, str]) -> str:
     if table.path is not None:
         return str(table.path)
-    if table.catalog in catalog_locations:
+    if table.catalog is not None and table.catalog in catalog_locations:
         return catalog_locations[table.catalog]
     raise TableUnreadable(
         f"the location of catalog table {table.catalog!r} is not known yet",

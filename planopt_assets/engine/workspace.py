@@ -38,7 +38,7 @@ class Workspace:
         self.workload = workload
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[str, SparkSession] = {}
-        self._gated: set[tuple[str, int, str]] = set()
+        self._gated: dict[tuple[str, int, str], frozenset[str]] = {}  # -> locations it reads
         self._executions = 0
 
     @cached_property
@@ -75,7 +75,9 @@ class Workspace:
             session = self.spark.newSession()
             for name, value in policy.settings:
                 if not session.conf.isModifiable(name):
-                    raise KnobUnknown(f"{name!r} is no session setting of this Spark", where=policy.id, fix="correct the knob's name")
+                    raise KnobUnknown(
+                        f"{name!r} is no session setting of this Spark", where=policy.id, fix="correct the knob's name"
+                    )
                 session.conf.set(name, value)
             for table in self.tables:
                 reader = session.read.format("delta").option("versionAsOf", table.version)
@@ -94,33 +96,43 @@ class Workspace:
         try:
             if query.sql is None:
                 frame = build_frame(self.workload, query, session, parameters)
-                analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
+                self._gated[key] = analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
                 return frame
             if key not in self._gated:
                 parse_gate(session, query.id, query.sql, self._registered)
             frame = session.sql(query.sql, args=parameters or None)
             if key not in self._gated:
-                analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
-                self._gated.add(key)
+                self._gated[key] = analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
             return frame
         except PlanoptError:
             raise
         except Exception as error:  # Spark's analyzer and the user's callable: the boundary where it becomes ours
             line = str(error).strip().splitlines()[0][:400]
-            raise QueryFailed(line, where=f"query {query.id}", fix="correct the query or the tables it names") from error
+            raise QueryFailed(
+                line, where=f"query {query.id}", fix="correct the query or the tables it names"
+            ) from error
+
+    def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
+        """The registered tables a query names, as the gate saw them; all of them where it never got that far."""
+        gated = [reads for (query_id, _, _), reads in self._gated.items() if query_id == query.id]
+        paths = {_path(p) for reads in gated for p in reads}
+        return tuple(t for t in self.tables if _path(t.location) in paths) if gated else self.tables
 
     def plan(self, query: Query, binding: int, policy: Policy) -> tuple[Plan, dict[str, list[int]]]:
         """The plan of a query under a policy, without running it."""
         return planned(self.frame(query, binding, policy), self.capture)
 
-    def execute(self, query: Query, binding: int, policy: Policy, *, timeout_s: float) -> Execution:
-        """Run a query once under a policy."""
+    def execute(
+        self, query: Query, binding: int, policy: Policy, *, timeout_s: float, with_plan: bool = False
+    ) -> Execution:
+        """Run a query once under a policy; `with_plan` also captures the plan as it was before the run."""
         self._executions += 1
         return execute(
             self.isolated(policy),
             lambda: self.frame(query, binding, policy),
             tag=f"{query.id}#{binding}/{policy.id}/{self._executions}",
             timeout_s=timeout_s,
+            with_plan=with_plan,
             capture=self.capture,
             cpu=self.cpu,
         )
@@ -143,7 +155,11 @@ class Workspace:
         values = {}
         for name in names:
             if not self.spark.conf.isModifiable(name):
-                raise KnobUnknown(f"{name!r} is no session setting of this Spark", where="knob catalogue", fix="correct the knob's name")
+                raise KnobUnknown(
+                    f"{name!r} is no session setting of this Spark",
+                    where="knob catalogue",
+                    fix="correct the knob's name",
+                )
             values[name] = str(self.spark.conf.get(name))
         return {**values, "cores": str(self.cores)}
 

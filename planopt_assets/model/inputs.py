@@ -24,7 +24,9 @@ class PinnedTable:
 
 def query_fingerprint(query: Query, source_text: str) -> str:
     """The definition of a query: its text (or its module's source), and its bindings."""
-    return content_id("qry", {"source": query.source, "text": source_text, "bindings": [list(map(list, b)) for b in query.bindings]})
+    return content_id(
+        "qry", {"source": query.source, "text": source_text, "bindings": [list(map(list, b)) for b in query.bindings]}
+    )
 
 
 def snapshot_hash(tables: tuple[PinnedTable, ...]) -> str:

@@ -15,7 +15,9 @@ from planopt_assets.model.trial import Digest, FloatSummary
 
 
 def signals_json(exchanges: Sequence[Exchange], scans: Sequence[Scan]) -> str:
-    return json.dumps({"exchanges": [asdict(x) for x in exchanges], "scans": [asdict(s) for s in scans]}, sort_keys=True)
+    return json.dumps(
+        {"exchanges": [asdict(x) for x in exchanges], "scans": [asdict(s) for s in scans]}, sort_keys=True
+    )
 
 
 def digest_json(digest: Digest) -> str:
@@ -24,7 +26,9 @@ def digest_json(digest: Digest) -> str:
 
 def digest_from_json(text: str) -> Digest:
     content = json.loads(text)
-    return Digest(content["rows"], content["exact"], content["bits"], tuple(FloatSummary(**f) for f in content["floats"]))
+    return Digest(
+        content["rows"], content["exact"], content["bits"], tuple(FloatSummary(**f) for f in content["floats"])
+    )
 
 
 def evidence_from_rows(

@@ -40,7 +40,9 @@ def normalise(
     values = metric_values or {}
     nodes: list[PlanNode] = []
     for node, parent in _walk(info):
-        detail = _EXPRESSION_ID.sub(lambda m: f"#{ids.setdefault(m[1], len(ids))}", _neutral(node["simpleString"], tables))
+        detail = _EXPRESSION_ID.sub(
+            lambda m: f"#{ids.setdefault(m[1], len(ids))}", _neutral(node["simpleString"], tables)
+        )
         metrics = {m["name"]: values[m["accumulatorId"]] for m in node["metrics"] if m["accumulatorId"] in values}
         nodes.append(PlanNode(len(nodes), parent, node["nodeName"].strip(), detail, tuple(sorted(metrics.items()))))
     return Plan(phase, tuple(nodes), EXTRACTOR)

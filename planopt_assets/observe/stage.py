@@ -16,7 +16,7 @@ from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fi
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.observe.evidence import digest_json, signals_json
-from planopt_assets.observe.fingerprint import plan_fingerprint, scanned_table, topology_hash
+from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.observe.signals import resizable_exchanges, scans
 from planopt_assets.run import Run, StageResult, unchanged
 
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Query
 
 STAGE = "observe"
+LONG_S = 30
 
 
 def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     """Observe every query whose inputs are not known yet; one refused or failing query does not stop the others."""
     standings = run.standings()
-    rows: dict[str, list[dict[str, Any]]] = {t: [] for t in ("plan_nodes", "runtime_counters", "lineage", "plan_artifacts")}
+    rows: dict[str, list[dict[str, Any]]] = {
+        t: [] for t in ("plan_nodes", "runtime_counters", "lineage", "plan_artifacts")
+    }
     results = []
     for query_id in query_ids:
         if standings[query_id].observed:
@@ -50,18 +53,20 @@ def _observe_query(run: Run, query: Query, rows: dict[str, list[dict[str, Any]]]
     executions: list[Execution] = []
     status, code, error = "captured", None, None
     try:
-        for binding in range(len(query.bindings)):
-            executions.append(
-                run.workspace.execute(query, binding, ORIGINAL, timeout_s=run.workload.budgets.per_query)
-            )
+        executions = [_execute_warm(run, query, binding) for binding in range(len(query.bindings))]
     except PlanoptError as failure:
         status = "refused" if isinstance(failure, SqlRefused | SqlSyntax) else "failed"
         code, error, executions = failure.code, str(failure), []
-    tables = _tables_read(run, executions)
+    tables = run.workspace.tables_read(query)
     common = {**_identity(run, query, tables), "status": status, "error_code": code, "error": error}
     for binding in range(len(query.bindings) if executions else 1):
         observation = run.event_id("obs", query.id, f"b{binding}")
-        row = {**common, "observation_id": observation, "binding": binding, "settings": json.dumps(settings, sort_keys=True)}
+        row = {
+            **common,
+            "observation_id": observation,
+            "binding": binding,
+            "settings": json.dumps(settings, sort_keys=True),
+        }
         row["parameters"] = json.dumps(dict(query.bindings[binding]), sort_keys=True)
         if executions:
             row |= _captured(executions[binding])
@@ -83,10 +88,16 @@ def _observe_query(run: Run, query: Query, rows: dict[str, list[dict[str, Any]]]
     return _result(query.id, executions, tables)
 
 
-def _tables_read(run: Run, executions: list[Execution]) -> tuple[PinnedTable, ...]:
-    """The tables the plans scan; all of the workload's where that cannot be told (answered from the log, refused)."""
-    names = {scanned_table(n) for e in executions for n in e.initial.nodes} - {None}
-    return tuple(t for t in run.workspace.tables if t.name in names) or run.workspace.tables
+def _execute_warm(run: Run, query: Query, binding: int) -> Execution:
+    """Run it once to warm up and once to measure, unless it takes so long that starting up does not matter.
+
+    The first run of a query in a JVM costs several times its CPU in class loading and compilation.
+    """
+    timeout = run.workload.budgets.per_query
+    first = run.workspace.execute(query, binding, ORIGINAL, timeout_s=timeout, with_plan=True)
+    if first.counters.wall_ns > LONG_S * 1e9:
+        return first
+    return run.workspace.execute(query, binding, ORIGINAL, timeout_s=timeout, with_plan=True)
 
 
 def _identity(run: Run, query: Query, tables: tuple[PinnedTable, ...]) -> dict[str, Any]:
@@ -108,6 +119,7 @@ def _identity(run: Run, query: Query, tables: tuple[PinnedTable, ...]) -> dict[s
 
 def _captured(execution: Execution) -> dict[str, Any]:
     initial, final = execution.initial, execution.final
+    assert initial is not None
     return {
         "plan_fingerprint": plan_fingerprint(initial),
         "topology_hash": topology_hash(initial),
@@ -137,6 +149,7 @@ def _node_rows(query_id: str, observation: str, execution: Execution) -> list[di
             "metrics": json.dumps(dict(n.metrics), sort_keys=True),
         }
         for plan in (execution.initial, execution.final)
+        if plan is not None
         for n in plan.nodes
     ]
 
@@ -158,6 +171,9 @@ def _result(query_id: str, executions: list[Execution], tables: tuple[PinnedTabl
         "shuffle_write_bytes": sum(c.shuffle_write_bytes for c in counters),
         "result_rows": sum(c.result_rows for c in counters),
     }
-    lines = [f"| {name} | {value:,.3f} |" if isinstance(value, float) else f"| {name} | {value:,} |" for name, value in numbers.items()]
+    lines = [
+        f"| {name} | {value:,.3f} |" if isinstance(value, float) else f"| {name} | {value:,} |"
+        for name, value in numbers.items()
+    ]
     markdown = "\n".join(["| counter | value |", "|---|---|", *lines, "", "Reads " + ", ".join(t.ref for t in tables)])
     return StageResult(query_id, True, f"{numbers['cpu_s']:.1f} s CPU, {numbers['tasks']} tasks", numbers, markdown)

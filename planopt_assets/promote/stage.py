@@ -44,7 +44,13 @@ def promote(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
             lineage += _edges(promotion)
             summary = f"generation {promotion.generation}: {promotion.policy.describe()}"
             results.append(
-                StageResult(query_id, True, summary, {"generation": promotion.generation}, f"**{summary}**\n\n{verdict['reason']}")
+                StageResult(
+                    query_id,
+                    True,
+                    summary,
+                    {"generation": promotion.generation},
+                    f"**{summary}**\n\n{verdict['reason']}",
+                )
             )
         run.progress(STAGE, query_id, results[-1].summary)
     run.append(STAGE, {"lineage": lineage})
@@ -65,7 +71,7 @@ def _missing_edges(run: Run, standings: dict[str, Standing]) -> list[dict[str, A
 def _refuse_without_verdict(standing: Standing) -> None:
     if standing.best is None:
         raise PromotionRefused(
-            f"query {standing.query_id!r} has no accepted verdict on its current inputs (outcome: {standing.outcome}, {standing.reason})",
+            f"no accepted verdict on its current inputs; its outcome is {standing.outcome}: {standing.reason}",
             where=f"query {standing.query_id}",
             fix=f"run `planopt run {standing.query_id}` and look at `planopt why {standing.query_id}`",
         )

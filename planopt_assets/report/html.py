@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 def write_report(workload: Workload, standings: Mapping[str, Standing], path: Path) -> Path:
     """Write the report of where every query stands; the same rows give the same bytes."""
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
     queries = [_view(s) for s in standings.values()]
-    text = environment.get_template("report.html").render(workload=workload, queries=queries, bars=[q for q in queries if q["gain"]])
+    text = environment.get_template("report.html").render(
+        workload=workload, queries=queries, bars=[q for q in queries if q["gain"]]
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path

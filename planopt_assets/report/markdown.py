@@ -20,11 +20,12 @@ def verdict_markdown(policy: Policy, verdict: Verdict) -> str:
 
 def _line(c: Criterion) -> str:
     passed = {True: "yes", False: "**no**", None: "?"}[c.passed]
-    return f"| {c.name} | {passed} | {_number(c.name, c.baseline)} | {_number(c.name, c.candidate)} | {c.threshold} | {c.note} |"
+    cells = [c.name, passed, _number(c.name, c.baseline), _number(c.name, c.candidate), c.threshold, c.note]
+    return f"| {' | '.join(cells)} |"
 
 
 def _number(name: str, value: float | None) -> str:
     if value is None:
         return ""
-    timed = name == "wall_ns" or name.startswith(("objective:cpu", "objective:latency", "binding"))
+    timed = name.endswith("_ns") or name in ("objective:cpu", "objective:latency")
     return f"{value / 1e9:.3f} s" if timed else f"{value:,.0f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from planopt_assets.store.standing import Standing
 
 COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
-_OUT = Console(highlight=False)
+_WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width: do not fold at 80
+_OUT = Console(highlight=False, width=_WIDTH)
 _ERR = Console(stderr=True, highlight=False)
 
 
@@ -42,7 +44,11 @@ class Progress:
         if not self._quiet:
             elapsed = int(time.monotonic() - self._started)
             number = f"{self._queries.index(query) + 1}/{len(self._queries)}" if query in self._queries else ""
-            _ERR.print(f"{elapsed // 60}:{elapsed % 60:02d}  {stage:<9}{number:>6}  {query:<26} {words}", markup=False, soft_wrap=True)
+            _ERR.print(
+                f"{elapsed // 60}:{elapsed % 60:02d}  {stage:<9}{number:>6}  {query:<26} {words}",
+                markup=False,
+                soft_wrap=True,
+            )
 
 
 def print_standings(standings: Iterable[Standing]) -> None:
@@ -88,19 +94,26 @@ def print_why(facts: dict[str, Any]) -> None:
     _OUT.print(f"[bold]{facts['id']}[/bold]: {facts['outcome']}, {facts['reason']}", soft_wrap=True)
     _OUT.print(f"in force: {facts['in_force']}\n", soft_wrap=True)
     for decision in facts["decisions"]:
-        _OUT.print(f"decide   {decision['rule']}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False)
+        _OUT.print(
+            f"decide   {decision['rule']}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False
+        )
         for name, value in decision["arithmetic"].items():
             _OUT.print(f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}")
     for candidate in facts["candidates"]:
         _OUT.print(f"\nreplan   {candidate['policy']}: {candidate['reason']}", soft_wrap=True, markup=False)
         _OUT.print(candidate["diff"], markup=False)
     for verdict in facts["verdicts"]:
-        _OUT.print(f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({verdict['pairs']} pairs)", soft_wrap=True)
+        _OUT.print(
+            f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({verdict['pairs']} pairs)",
+            soft_wrap=True,
+        )
         table = Table(box=None, pad_edge=False)
         for name in ("criterion", "passed", "as it is", "candidate", "threshold", "note"):
             table.add_column(name, overflow="fold")
         for c in verdict["criteria"]:
-            table.add_row(c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"])
+            table.add_row(
+                c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"]
+            )
         _OUT.print(table)
 
 

@@ -61,7 +61,9 @@ def tree(reader: StoreReader, row_id: str) -> Node:
     parents = dict(zip(table["child_id"].to_pylist(), table["parent_id_list"].to_pylist(), strict=True))
     if row_id not in parents:
         raise RowNotFound(
-            f"no row {row_id!r} has lineage", where=reader.root, fix="take an id from `planopt status --json` or `planopt why QUERY`"
+            f"no row {row_id!r} has lineage",
+            where=reader.root,
+            fix="take an id from `planopt status --json` or `planopt why QUERY`",
         )
     return _node(row_id, parents)
 

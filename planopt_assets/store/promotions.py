@@ -74,7 +74,11 @@ def commit(spark: SparkSession, reader: StoreReader, promotion: Promotion, run_i
         write(spark, reader.root, "active_policies", [row], app_id=app_id, version=promotion.generation)
     except StoreWriteFailed as error:
         conflict = error
-    stored = [r for r in reader.rows("active_policies", query_id=promotion.query_id) if r["generation"] == promotion.generation]
+    stored = [
+        r
+        for r in reader.rows("active_policies", query_id=promotion.query_id)
+        if r["generation"] == promotion.generation
+    ]
     if not stored and conflict is not None:
         raise conflict
     if [(r["chain_hash"], r["run_id"]) for r in stored] != [(promotion.chain_hash, run_id)]:

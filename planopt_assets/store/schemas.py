@@ -68,7 +68,7 @@ TABLES: dict[str, pa.Schema] = {
         purpose=_TEXT,  # observe | trial
         policy_id=_TEXT,
         binding=_LONG,
-        **{name: _LONG for name in Counters.names()},
+        **dict.fromkeys(Counters.names(), _LONG),
     ),
     # decide
     "policy_decisions": _table(

@@ -115,7 +115,7 @@ class Standing:
         if self.deciding:
             return str(self.deciding["reason"])
         dropped = [c["reason"] for c in self.candidates if not c["kept"]]
-        return "; ".join(dropped or [f"{d['rule']}: {d['reason']}" for d in self.decisions])
+        return dropped[0] if dropped else str(max(self.decisions, key=_promise)["reason"])
 
     @property
     def gain(self) -> Gain | None:
@@ -155,7 +155,10 @@ class Standing:
 
 def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str]) -> dict[str, Standing]:
     """Every query of the workload; `sources` holds the text that defines each (SQL, or a module's source)."""
-    by_query = {name: _by_query(reader.rows(name)) for name in ("plan_artifacts", "policy_decisions", "candidate_plans", "verdicts")}
+    by_query = {
+        name: _by_query(reader.rows(name))
+        for name in ("plan_artifacts", "policy_decisions", "candidate_plans", "verdicts")
+    }
     promotions = _by_query(reader.rows("active_policies"))
     pins = _Pins(workload)
     found = {}
@@ -205,6 +208,11 @@ class _Pins:
         if where not in self._pinned:
             self._pinned[where] = pin_table(name, where)
         return self._pinned[where]
+
+
+def _promise(decision: Mapping[str, Any]) -> float:
+    """How much a decision would have saved: the one nearest to a proposal explains best why there is none."""
+    return float(json.loads(decision["arithmetic"]).get("saving_cpu_ns_per_run", -1))
 
 
 def _by_query(rows: Rows) -> dict[str, Rows]:

@@ -27,7 +27,10 @@ def compare(expected: Digest, actual: Digest) -> tuple[Sameness, str]:
         return "same", ""
     for left, right in zip(expected.floats, actual.floats, strict=True):
         if left.specials != right.specials:
-            return "different", f"column {left.column}: {left.specials} NaN or infinite values expected, {right.specials} found"
+            return (
+                "different",
+                f"column {left.column}: {left.specials} NaN or infinite values expected, {right.specials} found",
+            )
         tolerance = max(ABSOLUTE, RELATIVE * max(left.magnitude, right.magnitude))
         for name, a, b in (("sum", left.total, right.total), ("magnitude", left.magnitude, right.magnitude)):
             if not math.isclose(a, b, rel_tol=0.0, abs_tol=tolerance):

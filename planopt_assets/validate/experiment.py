@@ -122,9 +122,11 @@ class Experiment:
         return [t for t in self.trials if t.policy_id == policy_id and t.binding == binding]
 
     def _check_results(self, number: int) -> None:
-        """Compare this round's results with the observation's; a control run tells a varying query from a wrong policy."""
+        """Compare this round's results with the observation's; a control run tells varying from wrong."""
         for binding, expected in enumerate(self._observed):
-            digests = {t.policy_id: t.digest for t in self.trials if t.round == number and t.binding == binding and t.digest}
+            digests = {
+                t.policy_id: t.digest for t in self.trials if t.round == number and t.binding == binding and t.digest
+            }
             if compare(expected, digests[ORIGINAL.id])[0] == "different":
                 return self._settle_open("inconclusive", VARIES)
             for policy_id in self._open():
@@ -156,7 +158,9 @@ class Experiment:
         policy = self._policies[policy_id]
         for binding, expected in enumerate(self._observed):
             digests = [t.digest for t in self.trials if t.binding == binding and t.digest]
-            if all(d.bits == expected.bits for d in digests) and not self._workspace.promises_order(self._query, binding):
+            if all(d.bits == expected.bits for d in digests) and not self._workspace.promises_order(
+                self._query, binding
+            ):
                 continue
             why = self._workspace.difference(self._query, binding, ORIGINAL, policy)
             if why and self._workspace.difference(self._query, binding, ORIGINAL, ORIGINAL):

@@ -27,7 +27,9 @@ def results_equal(standing: Standing) -> Gate:
     if wrong:
         return Gate(False, False, f"{len(wrong)} candidate(s) rejected: {wrong[0]['reason']}")
     compared = sum(v["results_equal"] is True for v in standing.verdicts)
-    return Gate(True, False, f"{compared} candidate(s) compared over the whole result" if compared else "no candidate was tried")
+    return Gate(
+        True, False, f"{compared} candidate(s) compared over the whole result" if compared else "no candidate was tried"
+    )
 
 
 def not_regressed(standing: Standing, promoted_by: Mapping[str, Any] | None) -> Gate:

@@ -47,7 +47,8 @@ def right_size_shuffle(evidence: Evidence) -> Answer:
         return no_change(f"{current} partitions already fit the largest shuffle ({largest:,} bytes)", arithmetic)
     return propose(
         {KNOB: str(target)},
-        f"the largest shuffle is {largest:,} bytes: {target} partitions hold it, {current} only add {saved_blocks:,} small blocks",
+        f"the largest shuffle is {largest:,} bytes: {target} partitions hold it, "
+        f"{current} only add {saved_blocks:,} small blocks",
         saved_cpu_ns=saved_blocks * CPU_PER_BLOCK_NS,
         arithmetic=arithmetic,
     )

@@ -1,0 +1,75 @@
+"""One Spark session for the whole suite, and small Delta tables written without it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from planopt_assets.model.workload import Query, Table, Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "local[2]"
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "40",
+    "spark.driver.memory": "2g",
+    "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="planopt-warehouse-"),
+}
+
+
+def workload_of(folder: Path, queries: list[Query], **changes: Any) -> Workload:
+    """A workload over the tables of `make_tables`, whose session is the suite's."""
+    tables = tuple(Table(p.name, str(p)) for p in sorted((folder / "data").iterdir()))
+    defaults: dict[str, Any] = {
+        "name": "tests",
+        "file": folder / "planopt.yaml",
+        "store": str(folder / "store"),
+        "tables": tables,
+        "queries": tuple(queries),
+        "master": MASTER,
+        "spark_settings": tuple(sorted(SETTINGS.items())),
+    }
+    return Workload(**{**defaults, **changes})
+
+
+def make_tables(folder: Path, files: int = 6, rows: int = 300) -> Path:
+    """`sales` in several small files and `shops` in one, the way appends leave them."""
+    from deltalake import write_deltalake
+
+    for part in range(files):
+        start = part * rows
+        ids = list(range(start, start + rows))
+        sales = pa.table(
+            {
+                "id": pa.array(ids, pa.int64()),
+                "shop": pa.array([i % 17 for i in ids], pa.int64()),
+                "amount": pa.array([(i * 7 % 1000) / 8 for i in ids], pa.float64()),
+                "note": pa.array([None if i % 5 == 0 else f"n{i % 11}" for i in ids], pa.string()),
+            }
+        )
+        write_deltalake(folder / "data" / "sales", sales, mode="append")
+    shops = pa.table({"shop": pa.array(range(17), pa.int64()), "city": pa.array([f"c{i % 4}" for i in range(17)])})
+    write_deltalake(folder / "data" / "shops", shops, mode="append")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session every Spark test shares, made exactly as planopt makes it."""
+    from planopt_assets.engine.session import open_session
+
+    blank = Workload("tests", Path("planopt.yaml"), "store", (), (), MASTER, tuple(sorted(SETTINGS.items())))
+    session = open_session(blank)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    return make_tables(tmp_path)
