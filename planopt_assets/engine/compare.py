@@ -34,7 +34,9 @@ def difference(
     try:
         left = _kept(spark, frame, f"{scratch}/expected")
         right = _kept(spark, actual(), f"{scratch}/actual")
-        return _content(left, right, types) or (_sequence(left, right, types, order) if order is not None else "")
+        return _content(left, right, types, frame.columns) or (
+            _sequence(left, right, types, order) if order is not None else ""
+        )
     finally:
         if "://" not in scratch:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -49,7 +51,7 @@ def _kept(spark: SparkSession, frame: DataFrame, path: str) -> DataFrame:
     return spark.read.parquet(path)
 
 
-def _content(left: DataFrame, right: DataFrame, types: list[DataType]) -> str:
+def _content(left: DataFrame, right: DataFrame, types: list[DataType], names: list[str]) -> str:
     """Rows with equal exact columns are paired in the order of their floating-point columns."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -73,7 +75,7 @@ def _content(left: DataFrame, right: DataFrame, types: list[DataType]) -> str:
     ).head()
     if counts[0]:
         return f"{counts[0]:,} rows are only in one of the two results"
-    differing = [f"column {i + 1}: {n:,} rows" for i, n in zip(floats, counts[1:], strict=True) if n]
+    differing = [f"column {names[i]}: {n:,} rows" for i, n in zip(floats, counts[1:], strict=True) if n]
     return "floating point differs beyond tolerance in " + ", ".join(differing) if differing else ""
 
 

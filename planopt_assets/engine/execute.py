@@ -17,7 +17,7 @@ from planopt_assets.errors import QueryFailed, QueryTimedOut
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.trial import Digest
-from planopt_assets.observe.signals import FILE_BYTES, FILES
+from planopt_assets.observe.signals import FILE_BYTES, FILES, SCAN_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,18 +66,20 @@ def execute(
     try:
         with watchdog:
             context.setJobGroup(f"{tag}:plan", f"planopt plans {tag}")
-            start, start_cpu = time.perf_counter_ns(), cpu.read_ns()
+            building = _Stopwatch(cpu)
             frame = build()
-            measured: Any = with_digest(frame)
+            building.stop()
+            measured: Any = with_digest(frame)  # planopt's own work: on no clock
+            planning = _Stopwatch(cpu)
             query_execution = measured._jdf.queryExecution()
             executed_plan = query_execution.executedPlan()
-            planned_at, planned_cpu = time.perf_counter_ns(), cpu.read_ns()
+            planning.stop()
             initial = capture.plan(executed_plan, "initial") if with_plan else None
             splits = capture.splits(executed_plan) if with_plan else {}
             context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
-            run_at, run_cpu = time.perf_counter_ns(), cpu.read_ns()
+            running = _Stopwatch(cpu)
             query_execution.toRdd().count()
-            end, end_cpu = time.perf_counter_ns(), cpu.read_ns()
+            running.stop()
     except (Py4JJavaError, PySparkException) as error:
         if watchdog.fired:
             raise QueryTimedOut(
@@ -88,16 +90,16 @@ def execute(
         ) from error
     finally:
         context._jsc.clearJobGroup()
-    final = capture.plan(executed_plan, "final")
+    final = capture.plan(executed_plan, "final") if with_plan else capture.plan(executed_plan, "final", SCAN_METRICS)
     digest = read_digest(query_execution, frame.columns, [f.dataType for f in frame.schema.fields])
     planning_jobs, _ = capture.stages(f"{tag}:plan")
     jobs, stages = capture.stages(f"{tag}:run")
     executor_cpu = _sum(stages, "executorCpuTime")
     counters = Counters(
-        wall_ns=(planned_at - start) + (end - run_at),
-        cpu_ns=(planned_cpu - start_cpu) + (end_cpu - run_cpu) + (0 if cpu.includes_executors else executor_cpu),
-        planning_wall_ns=planned_at - start,
-        planning_cpu_ns=planned_cpu - start_cpu,
+        wall_ns=building.wall_ns + planning.wall_ns + running.wall_ns,
+        cpu_ns=building.cpu_ns + planning.cpu_ns + running.cpu_ns + (0 if cpu.includes_executors else executor_cpu),
+        planning_wall_ns=building.wall_ns + planning.wall_ns,
+        planning_cpu_ns=building.cpu_ns + planning.cpu_ns,
         planning_jobs=planning_jobs,
         executor_cpu_ns=executor_cpu,
         executor_run_ns=_sum(stages, "executorRunTime") * 1_000_000,
@@ -120,6 +122,18 @@ def execute(
         result_rows=digest.rows,
     )
     return Execution(counters, digest, final, initial, splits)
+
+
+class _Stopwatch:
+    """Wall clock and CPU of the driver process over one step."""
+
+    def __init__(self, cpu: ProcessCpu) -> None:
+        self._cpu = cpu
+        self._wall, self._cpu_ns = time.perf_counter_ns(), cpu.read_ns()
+        self.wall_ns = self.cpu_ns = 0
+
+    def stop(self) -> None:
+        self.wall_ns, self.cpu_ns = time.perf_counter_ns() - self._wall, self._cpu.read_ns() - self._cpu_ns
 
 
 class _Watchdog:

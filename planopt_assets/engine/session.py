@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from planopt_assets.engine.jars import delta_jars
 from planopt_assets.engine.java import check_java
 from planopt_assets.errors import SessionMismatch, SparkFailed
+from planopt_assets.model.ids import content_id
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +25,7 @@ REQUIRED = {
     "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
 }
 _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
+_ASKED = "spark.planopt.asked"
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -61,6 +63,7 @@ def open_session(workload: Workload) -> SparkSession:
         builder = SparkSession.builder.master(workload.master).appName(f"planopt:{workload.name}")
         for name, value in settings.items():
             builder = builder.config(name, value)
+        builder = builder.config(_ASKED, _asked(workload.master, settings))
         builder = builder.config("spark.jars", ",".join([*delta_jars(), *_user_jars(settings)]))
         try:
             found = builder.getOrCreate()
@@ -75,6 +78,10 @@ def open_session(workload: Workload) -> SparkSession:
     return found
 
 
+def _asked(master: str, settings: dict[str, str]) -> str:
+    return content_id("ses", {"master": master, **settings})
+
+
 def _user_jars(settings: dict[str, str]) -> list[str]:
     return [jar for jar in settings.get("spark.jars", "").split(",") if jar]
 
@@ -82,6 +89,8 @@ def _user_jars(settings: dict[str, str]) -> list[str]:
 def _check(session: SparkSession, master: str, settings: dict[str, str]) -> None:
     """`getOrCreate` hands out whatever session the process has: a trial in the wrong one would prove nothing."""
     actual = dict(session.sparkContext.getConf().getAll())
+    if actual.get(_ASKED) == _asked(master, settings):
+        return  # planopt's own; Spark rewrites some values (`/x` becomes `file:/x`), so they are not compared again
     differing = [
         f"{name} is {actual.get(name)!r}, asked for {value!r}"
         for name, value in {"spark.master": master, **settings}.items()

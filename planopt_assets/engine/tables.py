@@ -31,7 +31,7 @@ def pin_table(name: str, location: str) -> PinnedTable:
     from deltalake.exceptions import DeltaError
 
     try:
-        table = DeltaTable(location, without_files=True)
+        table = DeltaTable(location)
         return PinnedTable(name, location, str(table.metadata().id), table.version())
     except (DeltaError, OSError, ValueError) as error:
         raise TableUnreadable(

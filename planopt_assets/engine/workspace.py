@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ class Workspace:
         self._sessions: dict[str, SparkSession] = {}
         self._gated: dict[tuple[str, int, str], frozenset[str]] = {}  # -> locations it reads
         self._executions = 0
+        self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -130,7 +132,7 @@ class Workspace:
         return execute(
             self.isolated(policy),
             lambda: self.frame(query, binding, policy),
-            tag=f"{query.id}#{binding}/{policy.id}/{self._executions}",
+            tag=f"{query.id}#{binding}/{policy.id}/{self._unique}-{self._executions}",
             timeout_s=timeout_s,
             with_plan=with_plan,
             capture=self.capture,
@@ -147,7 +149,7 @@ class Workspace:
             self.spark,
             lambda: self.frame(query, binding, expected),
             lambda: self.frame(query, binding, actual),
-            f"{self.workload.store}/_scratch/{query.id}-{self._executions}",
+            f"{self.workload.store}/_scratch/{query.id}-{self._unique}-{self._executions}",
         )
 
     def effective_settings(self, names: Iterable[str]) -> dict[str, str]:

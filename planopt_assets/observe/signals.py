@@ -8,6 +8,7 @@ from planopt_assets.model.plan import Exchange, Plan, Scan
 from planopt_assets.observe.fingerprint import partition_count, scanned_table
 
 FILES, FILE_BYTES = "number of files read", "size of files read"
+SCAN_METRICS = frozenset({FILES, FILE_BYTES})
 SHUFFLE_BYTES = "shuffle bytes written"
 ROWS = "number of output rows"
 METRICS = frozenset({FILES, FILE_BYTES, SHUFFLE_BYTES, ROWS, "data size", "shuffle records written", "spill size"})

@@ -54,7 +54,7 @@ class StoreReader:
 
         if not self._exists(name):
             return -1
-        return DeltaTable(self._path(name), without_files=True).version()
+        return DeltaTable(self._path(name)).version()
 
     def _files(self, name: str) -> list[str]:
         from deltalake import DeltaTable

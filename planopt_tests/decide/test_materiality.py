@@ -1,0 +1,64 @@
+"""A trial must be worth it before anything runs: worked numbers on both sides of every line."""
+
+from __future__ import annotations
+
+import pytest
+
+from planopt_assets.decide.answer import Answer, propose
+from planopt_assets.decide.materiality import immaterial
+from planopt_assets.model.evidence import Evidence
+from planopt_tests.decide.cases import SHUFFLE, evidence_of
+
+pytestmark = pytest.mark.fast
+
+
+def saving(seconds: float) -> Answer:
+    return propose({SHUFFLE: "2"}, "because", saved_cpu_ns=round(seconds * 1e9), arithmetic={})
+
+
+def query(cpu_s: float, runs_per_day: float) -> Evidence:
+    return evidence_of({"runs_per_day": runs_per_day, "executions": [{"cpu_s": cpu_s}]})
+
+
+def test_half_a_second_of_three_every_hour_is_worth_a_trial() -> None:
+    reason, arithmetic = immaterial(saving(0.48), query(3, runs_per_day=24))
+    assert reason is None
+    assert arithmetic == {
+        "saving_cpu_ns_per_run": 480_000_000,
+        "observed_cpu_ns": 3_000_000_000,
+        "runs_per_day": 24.0,
+        "horizon_days": 30,
+        "saving_cpu_ns_over_horizon": 345_600_000_000,
+        "trial_cost_cpu_ns": 60_000_000_000,
+        "floor_share": 0.02,
+    }
+
+
+def test_the_same_saving_four_times_a_day_is_not() -> None:
+    reason, arithmetic = immaterial(saving(0.48), query(3, runs_per_day=4))
+    assert reason == "would save 57.6 s CPU in 30 days, the trial costs 60.0 s"
+    assert arithmetic["saving_cpu_ns_over_horizon"] == 57_600_000_000
+
+
+def test_a_saving_that_only_pays_the_trial_is_not_worth_it() -> None:
+    assert immaterial(saving(0.5), query(3, runs_per_day=4))[0] is not None  # 0.5 x 4 x 30 = 60 s, the trial's cost
+    assert immaterial(saving(0.501), query(3, runs_per_day=4))[0] is None
+
+
+def test_below_two_percent_no_trial_can_tell_the_gain_from_noise_however_often_it_runs() -> None:
+    reason, _ = immaterial(saving(0.0599), query(3, runs_per_day=100_000))
+    assert reason == "would save 60 ms of 3000 ms CPU, below 2%"
+
+
+def test_two_percent_is_enough_to_be_told_from_noise() -> None:
+    assert immaterial(saving(0.06), query(3, runs_per_day=100))[0] is None
+
+
+def test_nothing_saves_more_than_the_query_costs() -> None:
+    _, arithmetic = immaterial(saving(10), query(3, runs_per_day=24))
+    assert arithmetic["saving_cpu_ns_per_run"] == 3_000_000_000
+
+
+def test_all_bindings_count_as_one_run() -> None:
+    two = evidence_of({"executions": [{"cpu_s": 1}, {"cpu_s": 2}]})
+    assert immaterial(saving(0.48), two) == immaterial(saving(0.48), query(3, runs_per_day=24))

@@ -1,0 +1,49 @@
+"""What every rule decides, case by case: `fixtures/<rule>/<case>.yaml` holds the evidence and the decision expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planopt_assets.decide.decide import decide
+from planopt_assets.decide.rules import RULES
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_tests.decide.cases import FIXTURES, evidence_of, limits_of, load
+
+pytestmark = pytest.mark.fast
+
+CASES = sorted(FIXTURES.glob("*/*.yaml"))
+
+
+@pytest.mark.parametrize("file", CASES, ids=[f"{f.parent.name}-{f.stem}" for f in CASES])
+def test_a_rule_decides_as_its_fixture_says(file: Path) -> None:
+    case = load(file)
+    expect = case["expect"]
+    decisions = decide(evidence_of(case["evidence"]), limits_of(case.get("limits", {})))
+    (decision,) = [d for d in decisions if d.rule == file.parent.name]
+    assert (decision.kind, decision.policy_after) == (expect["kind"], Policy.of(expect.get("settings", {})))
+    assert expect["reason"] in decision.reason
+    assert decision.expected_gain_cpu_ns == expect.get("expected_gain_cpu_ns", 0)
+    arithmetic = dict(decision.arithmetic)
+    assert {name: arithmetic[name] for name in expect["arithmetic"]} == expect["arithmetic"]
+
+
+@pytest.mark.parametrize("rule", [name for name, _ in RULES])
+def test_every_rule_has_fixtures_that_propose_and_fixtures_that_do_not(rule: str) -> None:
+    kinds = [load(file)["expect"]["kind"] for file in CASES if file.parent.name == rule]
+    assert len(kinds) >= 6
+    assert set(kinds) == {"proposal", "no_change"}
+
+
+def test_no_fixture_is_left_of_a_rule_that_is_gone() -> None:
+    assert {file.parent.name for file in CASES} <= {name for name, _ in RULES}
+
+
+@pytest.mark.parametrize("file", CASES, ids=[f"{f.parent.name}-{f.stem}" for f in CASES])
+def test_only_a_proposal_expects_a_gain_and_another_policy(file: Path) -> None:
+    case = load(file)
+    for decision in decide(evidence_of(case["evidence"]), limits_of(case.get("limits", {}))):
+        proposes = decision.kind == "proposal"
+        assert (decision.policy_after != ORIGINAL) == proposes
+        assert (decision.expected_gain_cpu_ns > 0) == proposes

@@ -1,0 +1,151 @@
+"""A candidate that returns anything else than the query does is never accepted; last digits of a sum do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.workload import Query, Workload
+from planopt_assets.validate.experiment import Experiment
+from planopt_assets.validate.judge import Rules
+from planopt_tests.conftest import workload_of
+
+pytestmark = pytest.mark.spark
+
+CANDIDATE = Policy.of({"spark.sql.shuffle.partitions": "2"})
+# Whatever the clock says, these candidates are good enough: only their results may turn them down.
+LENIENT = Rules(
+    confidence=0.5,
+    min_gain=-1000.0,
+    wall_limit=1000.0,
+    shuffle_limit=1000.0,
+    tasks_limit=1000.0,
+    min_pairs=1,
+    max_pairs=1,
+)
+Tamper = Callable[[DataFrame], DataFrame]
+
+
+class TamperedWorkspace(Workspace):
+    """Runs every query as it is, but changes what the candidate returns."""
+
+    def __init__(self, workload: Workload, tamper: Tamper) -> None:
+        super().__init__(workload)
+        self._tamper = tamper
+
+    def frame(self, query: Query, binding: int, policy: Policy = ORIGINAL) -> DataFrame:
+        frame = super().frame(query, binding, policy)
+        return frame if policy == ORIGINAL else self._tamper(frame)
+
+
+def verdict_of(tables: Path, sql: str, tamper: Tamper = lambda frame: frame) -> Verdict:
+    query = Query("q", sql=sql)
+    workspace = TamperedWorkspace(workload_of(tables, [query]), tamper)
+    observed = workspace.execute(query, 0, ORIGINAL, timeout_s=60).digest
+    candidate = Candidate("q", CANDIDATE, (), True, "", "", "", "", "")
+    experiment = Experiment(
+        workspace, query, [candidate], [observed], trial_prefix="tri", run_deadline=float("inf"), rules=LENIENT
+    )
+    return experiment.run()[0].verdict
+
+
+GROUPS = "SELECT shop, count(note) AS notes, sum(id) AS total FROM sales GROUP BY shop"
+ORDERED = "SELECT shop, count(*) AS n FROM sales GROUP BY shop ORDER BY shop"
+
+
+def test_the_same_result_is_accepted(spark, tables: Path) -> None:
+    verdict = verdict_of(tables, GROUPS)
+    assert (verdict.outcome, verdict.results_equal) == ("accept", True)
+
+
+@pytest.mark.parametrize(
+    ("what", "sql", "tamper", "words"),
+    [
+        (
+            "one different row",
+            GROUPS,
+            lambda f: f.withColumn("total", F.when(F.col("shop") == 3, F.col("total") + 1).otherwise(F.col("total"))),
+            "not the same values",
+        ),
+        ("one row more", GROUPS, lambda f: f.unionAll(f.limit(1)), "17 rows expected, 18 found"),
+        ("one row less", GROUPS, lambda f: f.filter("shop <> 3"), "17 rows expected, 16 found"),
+        (
+            "two rows swapped for one row twice",
+            GROUPS,
+            lambda f: f.filter("shop <> 3").unionAll(f.filter("shop = 4")),
+            "not the same values",
+        ),
+        (
+            "NULL for 0",
+            "SELECT id, id % 2 AS odd FROM sales",
+            lambda f: f.withColumn("odd", F.when(F.col("odd") != 0, F.col("odd"))),
+            "not the same values",
+        ),
+        (
+            "a NULL that moved to the next column",
+            "SELECT CAST(1 AS BIGINT) AS a, CAST(NULL AS BIGINT) AS b FROM shops",
+            lambda f: f.select(F.col("b").alias("a"), F.col("a").alias("b")),
+            "not the same values",
+        ),
+        ("another order under ORDER BY", ORDERED, lambda f: f.orderBy(F.desc("shop")), "ORDER BY"),
+        (
+            "a floating-point value that is really different in one row",
+            "SELECT id, amount FROM sales",
+            lambda f: f.withColumn(
+                "amount", F.when(F.col("id") == 9, F.col("amount") + 1e-4).otherwise(F.col("amount"))
+            ),
+            "column amount",
+        ),
+        (
+            "two floating-point values exchanged between rows, so that every sum stays",
+            "SELECT id, CAST(id AS DOUBLE) AS value FROM sales",
+            lambda f: f.withColumn(
+                "value", F.when(F.col("id") < 2, 1 - F.col("id")).otherwise(F.col("id")).cast("double")
+            ),
+            "beyond tolerance",
+        ),
+        ("another column type", "SELECT id FROM sales", lambda f: f.select(F.col("id").cast("string").alias("id")), ""),
+    ],
+)
+def test_another_result_is_rejected(spark, tables: Path, what: str, sql: str, tamper: Tamper, words: str) -> None:
+    verdict = verdict_of(tables, sql, tamper)
+    assert (verdict.outcome, verdict.results_equal) == ("reject", False), what
+    assert words in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("what", "sql", "tamper"),
+    [
+        (
+            "a floating-point sum that differs in the last digits",
+            "SELECT shop, sum(amount) / 3 AS third FROM sales GROUP BY shop",
+            lambda f: f.withColumn("third", F.col("third") * (1 + 1e-14)),
+        ),
+        (
+            "ties of ORDER BY in another order",
+            "SELECT city, shop FROM shops ORDER BY city",
+            lambda f: f.orderBy("city", F.desc("shop")),
+        ),
+        ("maps with their entries in another order", "SELECT id, map('a', id, 'b', 2) AS m FROM sales", lambda f: f),
+        ("NaN and infinity", "SELECT id, double('NaN') AS a, double('-Infinity') AS b FROM sales", lambda f: f),
+        ("two columns of one name", "SELECT id AS x, shop AS x FROM sales", lambda f: f),
+        ("no row at all", "SELECT id, amount FROM sales WHERE id < 0", lambda f: f),
+    ],
+)
+def test_what_is_the_same_to_a_reader_is_accepted(spark, tables: Path, what: str, sql: str, tamper: Tamper) -> None:
+    assert verdict_of(tables, sql, tamper).outcome == "accept", what
+
+
+@pytest.mark.parametrize("sql", ["SELECT id, rand() AS r FROM sales", "SELECT id FROM sales ORDER BY rand() LIMIT 5"])
+def test_a_query_that_varies_by_itself_is_inconclusive(spark, tables: Path, sql: str) -> None:
+    verdict = verdict_of(tables, sql)
+    assert verdict.outcome == "inconclusive"
+    assert "varies from run to run" in verdict.reason

@@ -1,0 +1,150 @@
+"""The workspace: pinned versions, isolated policies, counters of exactly one execution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from planopt_assets.engine.session import open_session
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.errors import KnobUnknown, QueryFailed, QueryTimedOut, SessionMismatch, SqlRefused, TableUnreadable
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.workload import Query, Table
+from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
+from planopt_assets.observe.signals import resizable_exchanges, scans
+from planopt_tests.conftest import make_tables, workload_of
+
+pytestmark = pytest.mark.spark
+
+BY_SHOP = Query("by_shop", sql="SELECT shop, count(*) AS n, max(id) AS newest FROM sales GROUP BY shop")
+SMALL = Policy.of({"spark.sql.shuffle.partitions": "2"})
+
+
+@pytest.fixture
+def workspace(spark, tables: Path) -> Workspace:
+    return Workspace(workload_of(tables, [BY_SHOP]))
+
+
+def test_a_policy_is_set_in_its_own_session_and_leaks_nowhere(spark, workspace: Workspace) -> None:
+    assert workspace.isolated(SMALL).conf.get("spark.sql.shuffle.partitions") == "2"
+    assert workspace.isolated(ORIGINAL).conf.get("spark.sql.shuffle.partitions") == "40"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "40"
+
+
+def test_a_view_made_in_one_isolated_session_is_not_seen_in_another(workspace: Workspace) -> None:
+    workspace.isolated(SMALL).range(1).createOrReplaceTempView("mine")
+    assert not workspace.isolated(ORIGINAL).catalog.tableExists("mine")
+
+
+def test_every_stage_reads_the_version_that_was_pinned_first(workspace: Workspace, tables: Path) -> None:
+    before = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60)
+    make_tables(tables, files=1)
+    after = workspace.execute(BY_SHOP, 0, SMALL, timeout_s=60)
+    assert after.digest == before.digest
+    assert after.counters.scan_files == before.counters.scan_files == 6
+
+
+def test_counters_are_those_of_one_execution(workspace: Workspace) -> None:
+    first = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60).counters
+    second = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60).counters
+    steady = ("tasks", "stages", "scan_files", "scan_bytes", "shuffle_write_rows", "result_rows", "input_rows")
+    assert {n: getattr(first, n) for n in steady} == {n: getattr(second, n) for n in steady}
+    assert (first.result_rows, first.input_rows, first.failed_tasks) == (17, 1800, 0)
+    assert first.cpu_ns >= first.executor_cpu_ns > 0
+    assert 0 < first.planning_wall_ns < first.wall_ns
+
+
+def test_a_plan_under_another_policy_differs_only_in_its_shape(workspace: Workspace) -> None:
+    original, _ = workspace.plan(BY_SHOP, 0, ORIGINAL)
+    again, _ = workspace.plan(BY_SHOP, 0, ORIGINAL)
+    small, _ = workspace.plan(BY_SHOP, 0, SMALL)
+    assert plan_fingerprint(original) == plan_fingerprint(again)
+    assert topology_hash(original) != topology_hash(small)
+
+
+def test_the_same_query_as_sql_and_as_a_dataframe_has_the_same_topology(spark, tables: Path) -> None:
+    (tables / "frames.py").write_text(
+        "from pyspark.sql import functions as F\n"
+        "def build(spark):\n"
+        "    return spark.table('sales').groupBy('shop').agg(F.count('*').alias('n'), F.max('id').alias('newest'))\n"
+    )
+    frame = Query("frame", python="frames:build")
+    workspace = Workspace(workload_of(tables, [BY_SHOP, frame], allow_python=True))
+    hashes = {topology_hash(workspace.plan(query, 0, ORIGINAL)[0]) for query in (BY_SHOP, frame)}
+    assert len(hashes) == 1
+
+
+def test_signals_name_the_shuffle_and_the_scan(workspace: Workspace) -> None:
+    done = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60, with_plan=True)
+    (exchange,) = resizable_exchanges(done.final)
+    (scan,) = scans(done.final, done.splits)
+    assert exchange.partitions == 40
+    assert exchange.bytes_written == done.counters.shuffle_write_bytes > 0
+    assert (scan.table, scan.files, scan.bytes) == ("sales", 6, done.counters.scan_bytes)
+    assert scan.splits >= 1
+
+
+def test_a_parameterised_query_is_bound_per_binding(spark, tables: Path) -> None:
+    query = Query("one_shop", sql="SELECT id FROM sales WHERE shop = :shop", bindings=((("shop", 1),), (("shop", 99),)))
+    workspace = Workspace(workload_of(tables, [query]))
+    rows = [workspace.execute(query, b, ORIGINAL, timeout_s=60).digest.rows for b in (0, 1)]
+    assert rows == [106, 0]
+
+
+def test_a_query_over_its_time_is_cancelled_and_the_session_lives_on(spark, tables: Path) -> None:
+    slow = Query("slow", sql="SELECT sum(a.id * b.id % 7) AS s FROM range(200000) a CROSS JOIN range(1000000) b")
+    workspace = Workspace(workload_of(tables, [slow, BY_SHOP]))
+    with pytest.raises(QueryTimedOut, match="PLN-208"):
+        workspace.execute(slow, 0, ORIGINAL, timeout_s=2)
+    assert workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60).digest.rows == 17
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "words"),
+    [
+        ("SELECT nowhere FROM sales", QueryFailed, "UNRESOLVED_COLUMN"),
+        ("SELECT 1 / (id - id) FROM sales", QueryFailed, "DIVIDE_BY_ZERO"),
+        ("DROP TABLE sales", SqlRefused, "PLN-101"),
+        ("SELECT * FROM csv.`/etc/hostname`", SqlRefused, "not a registered table"),
+    ],
+)
+def test_what_cannot_run_is_one_typed_error_that_names_the_query(spark, tables: Path, sql, error, words) -> None:
+    query = Query("bad_one", sql=sql)
+    with pytest.raises(error, match="bad_one") as raised:
+        Workspace(workload_of(tables, [query])).execute(query, 0, ORIGINAL, timeout_s=60)
+    assert words in str(raised.value)
+
+
+def test_a_setting_this_spark_does_not_know_is_refused(workspace: Workspace) -> None:
+    with pytest.raises(KnobUnknown, match="no session setting"):
+        workspace.isolated(Policy.of({"spark.sql.shuffle.partitoins": "2"}))
+    with pytest.raises(KnobUnknown, match="spark.master"):
+        workspace.effective_settings(["spark.master"])
+
+
+def test_a_session_with_other_settings_is_not_taken_over(spark, tables: Path) -> None:
+    asked = workload_of(tables, [BY_SHOP])
+    assert open_session(asked) is not None
+    with pytest.raises(SessionMismatch, match=r"spark\.master is 'local\[2\]', asked for 'local\[3\]'"):
+        open_session(replace(asked, master="local[3]"))
+    other = replace(asked, spark_settings=(("spark.sql.shuffle.partitions", "41"),))
+    with pytest.raises(SessionMismatch, match="shuffle.partitions"):
+        open_session(other)
+
+
+def test_a_missing_table_is_named(spark, tables: Path) -> None:
+    workload = workload_of(tables, [BY_SHOP], tables=(Table("sales", str(tables / "nowhere")),))
+    with pytest.raises(TableUnreadable, match="table 'sales' cannot be read as a Delta table"):
+        _ = Workspace(workload).tables
+
+
+def test_a_catalog_table_is_resolved_through_spark_and_pinned(spark, tables: Path) -> None:
+    spark.sql("DROP TABLE IF EXISTS catalog_sales")
+    spark.read.format("delta").load(str(tables / "data" / "sales")).write.format("delta").saveAsTable("catalog_sales")
+    query = Query("all_rows", sql="SELECT id FROM sales_by_name")
+    workload = workload_of(tables, [query], tables=(Table("sales_by_name", catalog="default.catalog_sales"),))
+    workspace = Workspace(workload)
+    assert workspace.tables[0].version == 0
+    assert workspace.execute(query, 0, ORIGINAL, timeout_s=60).digest.rows == 1800

@@ -1,0 +1,79 @@
+"""Evidence is rebuilt from stored rows exactly as it was observed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planopt_assets.model.evidence import Execution
+from planopt_assets.model.plan import Exchange, Scan
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.trial import Digest, FloatSummary
+from planopt_assets.observe.evidence import digest_from_json, digest_json, evidence_from_rows, signals_json
+from planopt_tests.measured import counters
+
+pytestmark = pytest.mark.fast
+
+EXECUTIONS = tuple(
+    Execution(
+        f"obs-run-q-b{binding}",
+        counters(cpu_s=binding + 1),
+        (Exchange(2, 200, 9_000 + binding),),
+        (Scan(5, "orders", 60, 6_000, 33),),
+    )
+    for binding in range(2)
+)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+SUMMARIES = st.lists(st.builds(FloatSummary, st.text(), FLOATS, FLOATS, st.integers(0)), max_size=3).map(tuple)
+
+
+def artifact(binding: int) -> dict[str, Any]:
+    execution = EXECUTIONS[binding]
+    return {
+        "query_id": "q",
+        "observation_id": execution.observation_id,
+        "binding": binding,
+        "query_fingerprint": "qry_1",
+        "input_fingerprint": "inp_1",
+        "plan_fingerprint": f"pln_{binding}",
+        "settings": json.dumps({"spark.sql.shuffle.partitions": "200", "cores": "2"}),
+        "signals": signals_json(execution.exchanges, execution.scans),
+    }
+
+
+def counter_row(execution: Execution) -> dict[str, Any]:
+    return {"execution_id": execution.observation_id, "run_id": "run", **asdict(execution.counters)}
+
+
+ARTIFACTS = [artifact(1), artifact(0)]
+COUNTERS = [counter_row(e) for e in EXECUTIONS]
+
+
+def test_executions_come_back_as_they_were_in_the_order_of_their_bindings() -> None:
+    assert evidence_from_rows(ARTIFACTS, COUNTERS, 24.0).executions == EXECUTIONS
+
+
+def test_counters_of_other_executions_are_left_out() -> None:
+    trial = {**COUNTERS[0], "execution_id": "tri-run-q", "cpu_ns": 1}
+    assert evidence_from_rows(ARTIFACTS, [*COUNTERS, trial], 24.0) == evidence_from_rows(ARTIFACTS, COUNTERS, 24.0)
+
+
+def test_evidence_knows_what_the_query_ran_under() -> None:
+    evidence = evidence_from_rows(ARTIFACTS, COUNTERS, 24.0)
+    assert (evidence.cores, evidence.setting("spark.sql.shuffle.partitions")) == (2, "200")
+    assert (evidence.policy, evidence.runs_per_day) == (ORIGINAL, 24.0)
+
+
+def test_evidence_speaks_for_the_plan_of_the_first_binding() -> None:
+    assert evidence_from_rows(ARTIFACTS, COUNTERS, 24.0).plan_fingerprint == "pln_0"
+
+
+@settings(deadline=None)
+@given(st.builds(Digest, st.integers(0), st.text(), st.text(), SUMMARIES))
+def test_a_digest_survives_json_to_the_last_bit(digest: Digest) -> None:
+    assert digest_from_json(digest_json(digest)) == digest
