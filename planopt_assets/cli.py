@@ -13,8 +13,8 @@ from planopt_assets.errors import PlanoptError, UnknownQuery
 
 app = typer.Typer(
     name="planopt",
-    help="Closed-loop plan optimizer for Spark SQL on Delta tables. Exit codes: 0 done, 1 error, 2 usage, "
-    "3 regression gate failed, 4 inconclusive, 5 budget exhausted.",
+    help="Closed-loop plan optimizer for Spark SQL on Delta tables. "
+    "Exit codes: 0 done, 1 error, 2 usage, 3 regression gate failed.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

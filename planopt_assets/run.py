@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.store.reader import StoreReader
+from planopt_assets.validate.judge import Rules
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace
@@ -36,6 +37,7 @@ class Run:
     workspace: Workspace
     run_id: str
     progress: Progress = lambda stage, query, words: None
+    rules: Rules = field(default_factory=Rules)
     by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
     started: float = field(default_factory=time.monotonic)
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 MASTER = "local[2]"
 SETTINGS = {
-    "spark.sql.shuffle.partitions": "40",
     "spark.driver.memory": "2g",
     "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="planopt-warehouse-"),
 }
@@ -73,3 +72,16 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture
 def tables(tmp_path: Path) -> Path:
     return make_tables(tmp_path)
+
+
+def write_workload_file(folder: Path, queries: str, *, mode: str = "auto", extra: str = "") -> Path:
+    """A workload file over `make_tables` whose session is the suite's own."""
+    settings = "\n".join(f"    {name}: {value}" for name, value in SETTINGS.items())
+    tables = "\n".join(f"  {p.name}: data/{p.name}" for p in sorted((folder / "data").iterdir()))
+    file = folder / "planopt.yaml"
+    file.write_text(
+        f"version: 1\nname: tests\nstore: store\nmode: {mode}\n"
+        f"spark:\n  master: {MASTER}\n  settings:\n{settings}\n"
+        f"tables:\n{tables}\nqueries:\n{queries}\n{extra}"
+    )
+    return file

@@ -20,12 +20,7 @@ def results_equal_gates(run: Run, query_ids: Sequence[str]) -> dict[str, Gate]:
 
 def not_regressed_gates(run: Run, query_ids: Sequence[str]) -> dict[str, Gate]:
     standings = run.standings()
-    verdicts = {v["verdict_id"]: v for v in run.reader.rows("verdicts")}
-    gates = {}
-    for q in query_ids:
-        active = standings[q].active
-        gates[q] = not_regressed(standings[q], verdicts.get(active.verdict_id) if active else None)
-    return gates
+    return {q: not_regressed(standings[q]) for q in query_ids}
 
 
 CHECKS: dict[str, tuple[str, GateOf, str]] = {
@@ -54,7 +49,7 @@ def log_evaluations(context: dg.OpExecutionContext, asset: str, name: str, gates
 
 
 def _severity(gate: Gate) -> dg.AssetCheckSeverity:
-    return dg.AssetCheckSeverity.ERROR if gate.broken else dg.AssetCheckSeverity.WARN
+    return dg.AssetCheckSeverity.ERROR if gate.severe else dg.AssetCheckSeverity.WARN
 
 
 def _check(name: str) -> dg.AssetChecksDefinition:
@@ -66,7 +61,7 @@ def _check(name: str) -> dg.AssetChecksDefinition:
         gates = gates_of(run, list(context.partition_keys))
         if len(gates) > 1:
             log_evaluations(context.op_execution_context, asset, name, gates)
-        worst = min(gates.values(), key=lambda g: (not g.broken, g.passed))
+        worst = min(gates.values(), key=lambda g: (not g.severe, g.passed))
         failed = [q for q, g in gates.items() if not g.passed]
         return dg.AssetCheckResult(
             passed=not failed,

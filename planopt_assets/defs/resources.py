@@ -62,7 +62,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
             workload = load_workload(Path(self.workload))
             spark = CheckedPySparkResource.of(workload)
             self._workspace = Workspace(workload, lambda: spark.spark_session)
-        return Run(self._workspace, run_id, self._told(progress), by_hand)
+        return Run(self._workspace, run_id, self._told(progress), by_hand=by_hand)
 
     def _told(self, progress: Progress) -> Progress:
         listener = self._listener

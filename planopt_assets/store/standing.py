@@ -39,6 +39,7 @@ class Standing:
     candidates: Rows
     verdicts: Rows
     active: Promotion | None
+    promoted_by: dict[str, Any] | None = None  # the verdict the active policy rests on, whatever its inputs were
 
     @property
     def observed(self) -> bool:
@@ -169,6 +170,7 @@ def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str
         inputs = pins.current_inputs(query, sources[query.id], known)
         # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
         artifacts = _last_run([a for a in known if a["input_fingerprint"] == inputs])
+        active = newest(verified_chain(workload.name, query.id, promotions.get(query.id, [])))
         found[query.id] = Standing(
             query_id=query.id,
             query_fingerprint=fingerprint,
@@ -178,7 +180,8 @@ def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str
             decisions=_last_run([d for d in rows["policy_decisions"] if d["input_fingerprint"] == inputs]),
             candidates=_last_run([c for c in rows["candidate_plans"] if c["input_fingerprint"] == inputs]),
             verdicts=_last_run([v for v in rows["verdicts"] if v["input_fingerprint"] == inputs]),
-            active=newest(verified_chain(workload.name, query.id, promotions.get(query.id, []))),
+            active=active,
+            promoted_by=next((v for v in rows["verdicts"] if active and v["verdict_id"] == active.verdict_id), None),
         )
     return found
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from planopt_assets.store.standing import Standing
@@ -12,10 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Passed or not; `broken` marks a failure that must never happen, not just a candidate that was turned down."""
+    """Passed or not; `severe` failures are regressions, the others are candidates that were rightly turned down."""
 
     passed: bool
-    broken: bool
+    severe: bool
     words: str
 
 
@@ -32,14 +31,14 @@ def results_equal(standing: Standing) -> Gate:
     )
 
 
-def not_regressed(standing: Standing, promoted_by: Mapping[str, Any] | None) -> Gate:
+def not_regressed(standing: Standing) -> Gate:
     """Does the policy in force rest on an accepted verdict, and has no newer trial found it worse?"""
     if standing.active is None:
         return Gate(True, False, "the query runs as original")
-    policy = standing.active.policy
+    policy, promoted_by = standing.active.policy, standing.promoted_by
     if promoted_by is None or promoted_by["outcome"] != "accept" or promoted_by["policy_id"] != policy.id:
         return Gate(False, True, f"generation {standing.active.generation} has no accepted verdict in the store")
     worse = [v for v in standing.verdicts if v["policy_id"] == policy.id and v["outcome"] == "reject"]
     if worse:
-        return Gate(False, False, f"{policy.describe()} was found worse on the current inputs: {worse[0]['reason']}")
+        return Gate(False, True, f"{policy.describe()} was found worse on the current inputs: {worse[0]['reason']}")
     return Gate(True, False, f"{policy.describe()} in force, proven by {promoted_by['verdict_id']}")

@@ -56,6 +56,7 @@ def _experiment(run: Run, standing: Standing) -> Experiment:
         [digest_from_json(a["digest"]) for a in observed],
         trial_prefix=run.event_id("tri", standing.query_id),
         run_deadline=run.deadline,
+        rules=run.rules,
     )
 
 

@@ -15,22 +15,12 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.validate.experiment import Experiment
-from planopt_assets.validate.judge import Rules
 from planopt_tests.conftest import workload_of
+from planopt_tests.lenient import LENIENT
 
 pytestmark = pytest.mark.spark
 
 CANDIDATE = Policy.of({"spark.sql.shuffle.partitions": "2"})
-# Whatever the clock says, these candidates are good enough: only their results may turn them down.
-LENIENT = Rules(
-    confidence=0.5,
-    min_gain=-1000.0,
-    wall_limit=1000.0,
-    shuffle_limit=1000.0,
-    tasks_limit=1000.0,
-    min_pairs=1,
-    max_pairs=1,
-)
 Tamper = Callable[[DataFrame], DataFrame]
 
 

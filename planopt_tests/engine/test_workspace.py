@@ -29,8 +29,8 @@ def workspace(spark, tables: Path) -> Workspace:
 
 def test_a_policy_is_set_in_its_own_session_and_leaks_nowhere(spark, workspace: Workspace) -> None:
     assert workspace.isolated(SMALL).conf.get("spark.sql.shuffle.partitions") == "2"
-    assert workspace.isolated(ORIGINAL).conf.get("spark.sql.shuffle.partitions") == "40"
-    assert spark.conf.get("spark.sql.shuffle.partitions") == "40"
+    assert workspace.isolated(ORIGINAL).conf.get("spark.sql.shuffle.partitions") == "200"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "200"
 
 
 def test_a_view_made_in_one_isolated_session_is_not_seen_in_another(workspace: Workspace) -> None:
@@ -80,7 +80,7 @@ def test_signals_name_the_shuffle_and_the_scan(workspace: Workspace) -> None:
     done = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60, with_plan=True)
     (exchange,) = resizable_exchanges(done.final)
     (scan,) = scans(done.final, done.splits)
-    assert exchange.partitions == 40
+    assert exchange.partitions == 200
     assert exchange.bytes_written == done.counters.shuffle_write_bytes > 0
     assert (scan.table, scan.files, scan.bytes) == ("sales", 6, done.counters.scan_bytes)
     assert scan.splits >= 1

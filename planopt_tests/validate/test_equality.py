@@ -15,7 +15,12 @@ pytestmark = pytest.mark.fast
 
 
 def result(
-    rows: int = 3, exact: str = "e", bits: str = "b", total: float = 1000.0, magnitude: float = 1000.0, specials: int = 0
+    rows: int = 3,
+    exact: str = "e",
+    bits: str = "b",
+    total: float = 1000.0,
+    magnitude: float = 1000.0,
+    specials: int = 0,
 ) -> Digest:
     return Digest(rows, exact, bits, (FloatSummary("price", total, magnitude, specials),))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from math import exp
+from statistics import stdev
 from typing import Any
 
 import pytest
@@ -73,11 +75,10 @@ def test_an_accepted_verdict_shows_every_criterion_and_all_of_them_passed() -> N
 
 def test_the_docstring_example_works_out() -> None:
     # Nine log ratios with mean -0.36 and deviation 0.17: -0.36 +- 5.04 x 0.17 / 3 = -0.65 .. -0.07.
-    from math import exp, log
-
-    spread = [0.17 * z for z in (-1.5, -1.0, -0.75, -0.25, 0.0, 0.25, 0.75, 1.0, 1.5)]
-    gain = ratio_interval([(1.0, exp(-0.36 + d)) for d in spread], "cpu", 0.999)
-    assert (round(log(gain.ratio), 2), round(log(gain.low), 1), round(log(gain.high), 1)) == (-0.36, -0.7, -0.1)
+    places = (-1.5, -1.0, -0.75, -0.25, 0.0, 0.25, 0.75, 1.0, 1.5)
+    logs = [-0.36 + 0.17 * place / stdev(places) for place in places]
+    gain = ratio_interval([(1.0, exp(log)) for log in logs], "cpu", 0.999)
+    assert gain.describe() == "cpu -30% (-48% to -7%)"
 
 
 def test_the_objective_latency_is_judged_by_the_wall_clock() -> None:
@@ -220,10 +221,8 @@ def test_better_in_sum_may_not_be_worse_on_one_binding(ratio: float, outcome: st
     ]
     verdict = verdict_on(pairs)
     assert verdict.outcome == outcome
-    assert (criterion(verdict, "binding_0").passed, criterion(verdict, "binding_1").passed) == (
-        True,
-        outcome == "accept",
-    )
+    passed = [criterion(verdict, f"binding_{number}_cpu_ns").passed for number in range(2)]
+    assert passed == [True, outcome == "accept"]
 
 
 def test_a_broken_guard_is_said_before_a_missing_gain() -> None:
@@ -234,13 +233,13 @@ def test_a_broken_guard_is_said_before_a_missing_gain() -> None:
 # Simulated experiments, judged round by round as experiment.py does
 
 
-def simulated(seed: str, ratio: float, deviation: float) -> Verdict:
-    """One experiment of a query of 3 s; every clock has log-normal noise of its own."""
+def simulated(seed: str, ratio: float, deviation: float, *, one_noise: bool = False) -> Verdict:
+    """One experiment of a query of 3 s with log-normal noise; CPU and wall have each its own, or share it."""
     draw = random.Random(seed)
 
     def noisy(mean: float) -> Counters:
-        cpu, wall = (mean * draw.lognormvariate(0.0, deviation) for _ in range(2))
-        return counters(cpu_s=cpu, wall_s=wall)
+        cpu = mean * draw.lognormvariate(0.0, deviation)
+        return counters(cpu_s=cpu, wall_s=cpu if one_noise else mean * draw.lognormvariate(0.0, deviation))
 
     pairs: list[Pair] = []
     while True:
@@ -250,12 +249,16 @@ def simulated(seed: str, ratio: float, deviation: float) -> Verdict:
             return verdict
 
 
-def outcomes(name: str, count: int, ratio: float, deviation: float) -> list[str]:
-    return [simulated(f"{name}/{number}", ratio, deviation).outcome for number in range(count)]
+def outcomes(name: str, count: int, ratio: float, deviation: float, *, one_noise: bool = False) -> list[str]:
+    return [simulated(f"{name}/{n}", ratio, deviation, one_noise=one_noise).outcome for n in range(count)]
 
 
-def test_the_same_policy_against_itself_is_never_accepted() -> None:
-    assert outcomes("A/A", 300, 1.0, 0.2).count("accept") == 0
+@pytest.mark.parametrize("one_noise", [False, True], ids=["own_noise", "one_noise"])
+def test_the_same_policy_against_itself_is_accepted_no_more_often_than_thirteen_looks_allow(one_noise: bool) -> None:
+    # An interval of 99.9 % lies wholly below the truth once in 2,000 looks; from 6 to 18 pairs there are 13 looks.
+    looks = RULES.max_pairs - RULES.min_pairs + 1
+    allowed = 300 * looks * (1 - RULES.confidence) / 2
+    assert outcomes("A/A", 300, 1.0, 0.2, one_noise=one_noise).count("accept") <= allowed
 
 
 def test_a_gain_of_forty_percent_is_nearly_always_accepted() -> None:

@@ -1,0 +1,177 @@
+"""The loop inside a real Dagster instance: one run for many queries, evidence per query, and no way around promote."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from pyspark.sql import SparkSession
+
+from planopt_assets.decide.stage import decide_queries
+from planopt_assets.definitions import defs
+from planopt_assets.defs import names
+from planopt_assets.defs.instance import register_queries
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.observe.stage import observe
+from planopt_assets.replan.stage import replan
+from planopt_assets.run import Run, read_standings
+from planopt_assets.store import writer
+from planopt_assets.validate.stage import validate
+from planopt_assets.workload import load_workload
+from planopt_tests.conftest import make_tables, write_workload_file
+from planopt_tests.lenient import LENIENT
+
+pytestmark = pytest.mark.e2e
+
+QUERIES = """\
+  - {id: by_shop, sql: "SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day: 1000}
+  - {id: cities, sql: "SELECT city FROM shops WHERE shop = 3"}
+  - {id: forbidden, sql: "SELECT * FROM csv.`/etc/hostname`"}"""
+IDS = ["by_shop", "cities", "forbidden"]
+
+
+@pytest.fixture
+def file(spark: SparkSession, tmp_path: Path) -> Path:
+    return write_workload_file(make_tables(tmp_path), QUERIES, mode="advise")
+
+
+@pytest.fixture
+def instance(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
+    monkeypatch.setenv("PLANOPT_WORKLOAD", str(file))
+    with dg.instance_for_test() as made:
+        register_queries(made, load_workload(file))
+        yield made
+
+
+def execute(instance: dg.DagsterInstance, job: str, **options: Any) -> dg.ExecuteInProcessResult:
+    return defs().resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False, **options)
+
+
+def materialized(instance: dg.DagsterInstance, asset: str) -> dict[str, dict[str, Any]]:
+    """Partition -> metadata of the newest materialization."""
+    records = instance.fetch_materializations(dg.AssetKey(asset), limit=100, ascending=True).records
+    return {
+        str(r.partition_key): {k: v.value for k, v in r.asset_materialization.metadata.items()}
+        for r in records
+        if r.asset_materialization
+    }
+
+
+def evaluations(result: dg.ExecuteInProcessResult, check: str) -> dict[str, dg.AssetCheckEvaluation]:
+    """Partition -> evaluation of a check in one run."""
+    found = [
+        e.event_specific_data for e in result.all_events if e.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    ]
+    return {str(e.partition): e for e in found if e.check_name == check}
+
+
+def test_a_range_of_queries_is_one_run_with_numbers_and_checks_per_query(
+    instance: dg.DagsterInstance, file: Path
+) -> None:
+    whole = {"dagster/asset_partition_range_start": IDS[0], "dagster/asset_partition_range_end": IDS[-1]}
+    result = execute(instance, names.OPTIMIZE_JOB, tags=whole)
+    assert result.success
+    for assets in names.ASSETS.values():
+        for asset in assets:
+            found = materialized(instance, asset)
+            assert set(found) == set(IDS), asset
+            assert all(isinstance(m["changed"], int) and m["summary"] for m in found.values())
+    observed = materialized(instance, "plan_artifacts")
+    assert observed["by_shop"]["result_rows"] == 17
+    assert float(str(observed["by_shop"]["cpu_s"])) > 0
+    assert "PLN-101" in str(observed["forbidden"]["summary"])
+    for check in (names.RESULTS_EQUAL, names.NOT_REGRESSED):
+        assert set(IDS) <= set(evaluations(result, check))
+
+
+def test_one_query_alone_is_one_partition(instance: dg.DagsterInstance, file: Path) -> None:
+    result = execute(instance, names.OPTIMIZE_JOB, partition_key="cities")
+    assert result.success
+    assert set(materialized(instance, "policy_decisions")) == {"cities"}
+    assert evaluations(result, names.NOT_REGRESSED)["cities"].passed
+
+
+def test_any_list_of_queries_is_one_run_and_leaves_the_others_alone(instance: dg.DagsterInstance, file: Path) -> None:
+    config = {"ops": {"selected_queries": {"config": {"queries": ["by_shop", "forbidden"]}}}}
+    result = execute(instance, names.OPTIMIZE_SELECTED_JOB, run_config=config)
+    assert result.success
+    for assets in names.ASSETS.values():
+        for asset in assets:
+            assert set(materialized(instance, asset)) == {"by_shop", "forbidden"}
+    assert set(evaluations(result, names.RESULTS_EQUAL)) == {"by_shop", "forbidden"}
+    again = execute(instance, names.OPTIMIZE_SELECTED_JOB, run_config=config)
+    assert again.success
+    assert {m["changed"] for m in materialized(instance, "plan_artifacts").values()} == {0}
+
+
+def test_a_query_the_workload_does_not_have_fails_the_run_with_its_name(
+    instance: dg.DagsterInstance, file: Path
+) -> None:
+    config = {"ops": {"selected_queries": {"config": {"queries": ["by_shap"]}}}}
+    result = execute(instance, names.OPTIMIZE_SELECTED_JOB, run_config=config)
+    assert not result.success
+    assert "no query by_shap" in str(failure(result).description)
+
+
+def test_promote_launched_alone_without_an_accepted_verdict_refuses(instance: dg.DagsterInstance, file: Path) -> None:
+    result = launch_promote(instance, "cities")
+    assert not result.success
+    assert str(failure(result).description).startswith("PLN-401")
+    assert read_standings(load_workload(file))["cities"].active is None
+    assert materialized(instance, "active_policies") == {}
+
+
+def test_promote_launched_alone_with_an_accepted_verdict_promotes(instance: dg.DagsterInstance, file: Path) -> None:
+    workload = load_workload(file)
+    run = Run(Workspace(workload), str(uuid.uuid4()), rules=LENIENT)
+    for stage in (observe, decide_queries, replan, validate):
+        stage(run, ["by_shop"])
+    assert read_standings(workload)["by_shop"].outcome == "accept"
+    result = launch_promote(instance, "by_shop")
+    assert result.success
+    assert materialized(instance, "active_policies")["by_shop"]["generation"] == 1
+    assert evaluations(result, names.NOT_REGRESSED)["by_shop"].passed
+
+
+def test_the_checks_fail_on_a_wrong_result_and_on_a_policy_found_worse(
+    instance: dg.DagsterInstance, file: Path, spark: SparkSession
+) -> None:
+    workload = load_workload(file)
+    run = Run(Workspace(workload), str(uuid.uuid4()), rules=LENIENT)
+    for stage in (observe, decide_queries, replan, validate):
+        stage(run, ["by_shop"])
+    assert launch_promote(instance, "by_shop").success
+    standing = run.standings()["by_shop"]
+    verdict = {k: v for k, v in standing.verdicts[0].items() if k not in ("recorded_at", "run_id")}
+    worse = {
+        **verdict,
+        "outcome": "reject",
+        "results_equal": False,
+        "reason": "one row differs",
+        "verdict_id": "ver-worse",
+    }
+    rows = {"verdicts": [{k: v for k, v in worse.items() if k not in ("schema_version", "workload")}]}
+    writer.append(spark, workload.store, workload=workload.name, run_id="later", stage="validate", rows=rows)
+    result = execute(instance, names.OPTIMIZE_JOB, partition_key="by_shop")
+    assert not result.success  # both checks block what is downstream of them
+    wrong = evaluations(result, names.RESULTS_EQUAL)["by_shop"]
+    assert (wrong.passed, wrong.severity) == (False, dg.AssetCheckSeverity.WARN)
+    regressed = evaluations(result, names.NOT_REGRESSED)["by_shop"]
+    assert not regressed.passed
+    assert "found worse on the current inputs" in str(regressed.description)
+
+
+def launch_promote(instance: dg.DagsterInstance, query: str) -> dg.ExecuteInProcessResult:
+    """As the UI does when only the asset `active_policies` is selected for one partition."""
+    alone = [dg.AssetKey("active_policies")]
+    return execute(instance, names.OPTIMIZE_JOB, partition_key=query, asset_selection=alone)
+
+
+def failure(result: dg.ExecuteInProcessResult) -> dg.Failure:
+    data = next(e.step_failure_data for e in result.all_events if e.is_step_failure)
+    assert data.user_failure_data is not None
+    return dg.Failure(description=data.user_failure_data.description)

@@ -1,0 +1,247 @@
+"""The five stages over a real store: rows land once, lead back to their sources, and a killed run goes on."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from planopt_assets.decide.stage import decide_queries, decisions_for
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.errors import ChainBroken, PromotionConflict, PromotionRefused, RowNotFound
+from planopt_assets.model.workload import Query, Workload
+from planopt_assets.observe.stage import observe
+from planopt_assets.promote.next_generation import next_generation
+from planopt_assets.promote.stage import promote
+from planopt_assets.replan.stage import replan
+from planopt_assets.run import Run, read_standings
+from planopt_assets.store import writer
+from planopt_assets.store.lineage import Node, tree
+from planopt_assets.store.promotions import commit
+from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.schemas import TABLES
+from planopt_assets.validate.stage import validate
+from planopt_tests.conftest import make_tables, workload_of
+from planopt_tests.lenient import LENIENT
+
+pytestmark = pytest.mark.spark
+
+STAGES = (observe, decide_queries, replan, validate, promote)
+QUERIES = [
+    Query("by_shop", sql="SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day=1000),
+    Query("cities", sql="SELECT city FROM shops WHERE shop = 3", runs_per_day=1000),
+    Query("forbidden", sql="SELECT reflect('java.lang.System', 'getProperty', 'user.name') AS me FROM shops"),
+    Query("broken", sql="SELECT nowhere FROM sales"),
+]
+IDS = [q.id for q in QUERIES]
+
+
+def new_run(workload: Workload) -> Run:
+    return Run(Workspace(workload), str(uuid.uuid4()), rules=LENIENT)
+
+
+def run_all(workload: Workload, ids: list[str] = IDS) -> Run:
+    run = new_run(workload)
+    for stage in STAGES:
+        stage(run, ids)
+    return run
+
+
+@pytest.fixture(scope="module")
+def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Workload:
+    """A workload after one whole pass in mode auto; tests that use it only read."""
+    folder = make_tables(tmp_path_factory.mktemp("loop"))
+    workload = workload_of(folder, QUERIES, mode="auto")
+    run_all(workload)
+    return workload
+
+
+@pytest.fixture
+def fresh(spark: SparkSession, tables: Path) -> Workload:
+    return workload_of(tables, QUERIES[:1], mode="auto")
+
+
+def test_each_kind_of_query_ends_as_it_must(done: Workload) -> None:
+    standings = read_standings(done)
+    assert {q: s.outcome for q, s in standings.items()} == {
+        "by_shop": "accept",
+        "cities": "no_change",
+        "forbidden": "refused",
+        "broken": "cannot_tell",
+    }
+    assert standings["cities"].reason == "no shuffle takes its partition count from the setting"
+    assert "PLN-101" in standings["forbidden"].reason
+    assert "UNRESOLVED_COLUMN" in standings["broken"].reason
+    active = standings["by_shop"].active
+    assert active is not None
+    assert dict(active.policy.settings) == {"spark.sql.shuffle.partitions": "2"}
+
+
+def test_delta_rs_and_spark_read_the_same_rows_from_every_table(done: Workload, spark: SparkSession) -> None:
+    reader = StoreReader(done.store, done.name)
+    for name, schema in TABLES.items():
+        by_spark = spark.read.format("delta").load(f"{done.store}/{name}")
+        assert by_spark.count() == reader.table(name).num_rows > 0, name
+        assert by_spark.columns == schema.names
+
+
+def test_every_row_says_where_it_belongs(done: Workload) -> None:
+    reader = StoreReader(done.store, done.name)
+    for name in TABLES:
+        for row in reader.rows(name):
+            assert (row["workload"], row["schema_version"]) == ("tests", 1)
+            assert row["query_id"] in IDS
+            assert row["run_id"]
+            assert row["recorded_at"] is not None
+
+
+def test_a_stage_lands_in_one_commit_per_table(done: Workload) -> None:
+    reader = StoreReader(done.store, done.name)
+    commits = {name: reader.version(name) + 1 for name in TABLES}
+    assert commits == dict.fromkeys(TABLES, 1) | {"runtime_counters": 2, "lineage": 5}
+
+
+def test_an_active_policy_leads_to_verdict_trials_decision_observation_and_tables(done: Workload) -> None:
+    active = read_standings(done)["by_shop"].active
+    assert active is not None
+    root = tree(StoreReader(done.store, done.name), active.id)
+    kinds = {"promotion", "verdict", "candidate", "trial", "decision", "observation", "table"}
+    assert {n.kind for n in _all(root)} == kinds
+    assert {n.id for n in _all(root) if n.kind == "table"} == {"sales@v5"}
+
+
+def test_an_unknown_row_has_no_lineage(done: Workload) -> None:
+    with pytest.raises(RowNotFound, match="PLN-304"):
+        tree(StoreReader(done.store, done.name), "ver-nothing")
+
+
+def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workload) -> None:
+    before = {name: StoreReader(done.store, done.name).version(name) for name in TABLES}
+    run = run_all(done)
+    assert all(s.settled for s in run.standings().values())
+    assert not run.workspace.started
+    assert {name: run.reader.version(name) for name in TABLES} == before
+
+
+def test_decide_on_stored_rows_gives_the_same_bytes(done: Workload) -> None:
+    run = new_run(done)
+    for query_id, standing in run.standings().items():
+        again = decisions_for(run, standing)
+        stored = standing.decisions
+        assert [d.id for d in again] == [d["decision_id"] for d in stored], query_id
+        assert [json.dumps(dict(d.arithmetic)) for d in again] == [d["arithmetic"] for d in stored]
+        assert [d.reason for d in again] == [d["reason"] for d in stored]
+
+
+def test_new_rows_in_a_table_reopen_only_the_queries_that_read_it(spark: SparkSession, tables: Path) -> None:
+    workload = workload_of(tables, QUERIES[:2], mode="auto")
+    run_all(workload, IDS[:2])
+    make_tables(tables, files=1)  # one more commit to sales and to shops
+    settled = {q: s.settled for q, s in read_standings(workload).items()}
+    assert settled == {"by_shop": False, "cities": False}
+    run_all(workload, ["cities"])
+    settled = {q: s.settled for q, s in read_standings(workload).items()}
+    assert settled == {"by_shop": False, "cities": True}
+
+
+def test_advise_stops_before_promotion_and_a_person_may_promote(fresh: Workload) -> None:
+    advise = replace(fresh, mode="advise")
+    results = [stage(run, ["by_shop"]) for run in [new_run(advise)] for stage in STAGES]
+    assert results[-1][0].summary == "accepted, waiting for a person: planopt promote by_shop"
+    assert read_standings(advise)["by_shop"].active is None
+    promote(replace(new_run(advise), by_hand=True), ["by_shop"])
+    active = read_standings(advise)["by_shop"].active
+    assert active is not None
+    assert active.generation == 1
+
+
+def test_observe_mode_only_looks(fresh: Workload) -> None:
+    looked = replace(fresh, mode="observe")
+    run_all(looked, ["by_shop"])
+    standing = read_standings(looked)["by_shop"]
+    assert (standing.outcome, standing.verdicts, standing.active) == ("cannot_tell", [], None)
+    assert "only looks" in standing.reason
+
+
+def test_promotion_by_hand_is_refused_without_an_accepted_verdict(done: Workload) -> None:
+    run = replace(new_run(done), by_hand=True)
+    for query_id in ("cities", "forbidden", "broken"):
+        with pytest.raises(PromotionRefused, match="PLN-401"):
+            promote(run, ["by_shop", query_id])
+    assert read_standings(done)["by_shop"].active.generation == 1  # type: ignore[union-attr]
+
+
+def test_a_verdict_on_older_inputs_is_stale(fresh: Workload, tables: Path) -> None:
+    advise = replace(fresh, mode="advise")
+    run_all(advise, ["by_shop"])
+    make_tables(tables, files=1)
+    with pytest.raises(PromotionRefused, match="not run on these inputs yet"):
+        promote(replace(new_run(advise), by_hand=True), ["by_shop"])
+
+
+def test_the_same_rows_appended_twice_by_one_run_are_there_once(done: Workload, spark: SparkSession) -> None:
+    row = {
+        "query_id": "by_shop",
+        "child_id": "x",
+        "child_kind": "t",
+        "parent_id": "y",
+        "parent_kind": "t",
+        "stage": "s",
+    }
+    for _ in range(2):
+        writer.append(spark, f"{done.store}-twice", workload="tests", run_id="r1", stage="s", rows={"lineage": [row]})
+    assert StoreReader(f"{done.store}-twice", "tests").table("lineage").num_rows == 1
+
+
+def test_of_two_promotions_of_one_generation_exactly_one_wins(fresh: Workload) -> None:
+    advise = replace(fresh, mode="advise")
+    run = run_all(advise, ["by_shop"])
+    verdict = run.standings()["by_shop"].best
+    assert verdict is not None
+    first = next_generation("tests", None, verdict)
+    commit(run.workspace.spark, run.reader, first, "run-1")
+    with pytest.raises(PromotionConflict, match="PLN-402"):
+        commit(run.workspace.spark, run.reader, first, "run-2")
+    assert run.reader.table("active_policies").num_rows == 1
+
+
+def test_an_edited_promotion_breaks_the_chain(fresh: Workload, spark: SparkSession) -> None:
+    run_all(fresh, ["by_shop"])
+    path = f"{fresh.store}/active_policies"
+    edited = spark.read.format("delta").load(path).toPandas().assign(policy='{"settings":{},"hints":[],"layouts":[]}')
+    spark.createDataFrame(edited).write.format("delta").mode("overwrite").save(path)
+    with pytest.raises(ChainBroken, match="PLN-403"):
+        read_standings(fresh)
+
+
+@pytest.mark.parametrize("survivors", [1, 4, 6, 8, 11, 12, 13])
+def test_killed_at_any_commit_and_run_again_it_is_promoted_exactly_once(
+    fresh: Workload, monkeypatch: pytest.MonkeyPatch, survivors: int
+) -> None:
+    """A pass makes 14 commits: 4 to observe, 2 to decide, 2 to re-plan, 4 to validate, 2 to promote."""
+    real, made = writer.write, []
+
+    def dying(*args: object, **kwargs: object) -> None:
+        if len(made) == survivors:
+            raise KeyboardInterrupt("killed")
+        made.append(args)
+        real(*args, **kwargs)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(writer, "write", dying)
+        run_all(fresh, ["by_shop"])
+    run_all(fresh, ["by_shop"])
+    standing = read_standings(fresh)["by_shop"]
+    assert (standing.outcome, standing.settled) == ("accept", True)
+    assert standing.active is not None
+    assert standing.active.generation == 1
+    root = tree(StoreReader(fresh.store, fresh.name), standing.active.id)
+    assert {n.id for n in _all(root) if n.kind == "table"} == {"sales@v5"}
+
+
+def _all(node: Node) -> list[Node]:
+    return [node, *[below for parent in node.parents for below in _all(parent)]]

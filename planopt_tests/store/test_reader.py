@@ -1,0 +1,149 @@
+"""The store is read without Spark: this workload's rows, oldest first, or an error that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from planopt_assets.errors import StoreTooNew, StoreUnreadable
+from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_tests.fresh_python import output_of
+
+pytestmark = pytest.mark.fast
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def edge(child: str, minute: int = 0, **others: Any) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "workload": "demo",
+        "query_id": "q",
+        "run_id": "run",
+        "recorded_at": START + timedelta(minutes=minute),
+        "child_id": child,
+        **others,
+    }
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., StoreReader]:
+    """Appends rows to the lineage table of a store, in one commit a call."""
+
+    def append(*rows: dict[str, Any]) -> StoreReader:
+        table = pa.Table.from_pylist(list(rows), schema=TABLES["lineage"])
+        write_deltalake(tmp_path / "lineage", table, mode="append")
+        return StoreReader(str(tmp_path), "demo")
+
+    return append
+
+
+Write = Callable[..., StoreReader]
+
+
+def children(reader: StoreReader, **equals: str) -> list[str]:
+    return [row["child_id"] for row in reader.rows("lineage", **equals)]
+
+
+# What is read
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_row_of_every_table_comes_back_as_it_was_written(tmp_path: Path, name: str) -> None:
+    row = {field.name: None for field in TABLES[name]} | edge("x")
+    row = {column: row[column] for column in TABLES[name].names}
+    write_deltalake(tmp_path / name, pa.Table.from_pylist([row], schema=TABLES[name]))
+    assert StoreReader(str(tmp_path), "demo").rows(name) == [row]
+
+
+def test_only_the_rows_of_this_workload_are_read(write: Write) -> None:
+    reader = write(edge("mine"), edge("theirs", workload="another"))
+    assert children(reader) == ["mine"]
+    assert children(StoreReader(reader.root, "another")) == ["theirs"]
+
+
+def test_rows_are_filtered_by_equal_values(write: Write) -> None:
+    reader = write(edge("a"), edge("b", query_id="other"), edge("c", query_id="other", stage="observe"))
+    assert children(reader, query_id="other") == ["b", "c"]
+    assert children(reader, query_id="other", stage="observe") == ["c"]
+    assert children(reader, query_id="none") == []
+
+
+def test_rows_come_oldest_first_in_whatever_order_they_were_written(write: Write) -> None:
+    write(edge("third", minute=3))
+    write(edge("first", minute=1))
+    assert children(write(edge("second", minute=2))) == ["first", "second", "third"]
+
+
+def test_only_the_columns_asked_for_are_read(write: Write) -> None:
+    table = write(edge("a")).table("lineage", ["child_id"])
+    assert (table.column_names, table.num_rows) == (["child_id"], 1)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_not_written_yet_is_empty(tmp_path: Path, name: str) -> None:
+    reader = StoreReader(str(tmp_path / "nowhere"), "demo")
+    assert reader.table(name).schema == TABLES[name]
+    assert reader.rows(name) == []
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_version_of_a_table_counts_its_commits(write: Write, tmp_path: Path) -> None:
+    assert StoreReader(str(tmp_path), "demo").version("lineage") == -1
+    assert write(edge("a")).version("lineage") == 0
+    assert write(edge("b")).version("lineage") == 1
+
+
+# What cannot be read
+
+
+def test_rows_of_a_newer_planopt_are_not_guessed_at(write: Write) -> None:
+    reader = write(edge("old"), edge("new", schema_version=SCHEMA_VERSION + 1))
+    with pytest.raises(StoreTooNew, match="upgrade planopt") as error:
+        reader.rows("lineage")
+    assert error.value.code == "PLN-302"
+
+
+def test_rows_of_a_newer_planopt_are_found_whatever_columns_are_asked_for(write: Write) -> None:
+    with pytest.raises(StoreTooNew):
+        write(edge("new", schema_version=SCHEMA_VERSION + 1)).table("lineage", ["child_id"])
+
+
+def test_rows_of_an_older_planopt_are_read(write: Write) -> None:
+    assert children(write(edge("older", schema_version=SCHEMA_VERSION - 1))) == ["older"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda log: log.write_text("{not json"), id="no JSON"),
+        pytest.param(lambda log: log.write_bytes(log.read_bytes()[:100]), id="cut short"),
+        pytest.param(lambda log: log.write_text(""), id="empty"),
+        pytest.param(lambda log: log.unlink(), id="gone"),
+    ],
+)
+def test_a_damaged_log_is_an_error_that_names_the_table(write: Write, damage: Callable[[Path], Any]) -> None:
+    reader = write(edge("a"))
+    damage(Path(reader.root) / "lineage" / "_delta_log" / "00000000000000000000.json")
+    with pytest.raises(StoreUnreadable, match="table lineage cannot be read") as error:
+        reader.rows("lineage")
+    assert (error.value.code, error.value.where) == ("PLN-301", reader.root)
+
+
+# The process that read
+
+
+def test_a_process_that_read_the_store_ends_cleanly(write: Write) -> None:
+    reader = write(edge("a"))
+    code = (
+        "from planopt_assets.store.reader import StoreReader\n"
+        f"print(len(StoreReader({reader.root!r}, 'demo').rows('lineage')))"
+    )
+    assert output_of(code) == "1\n"  # `output_of` fails on any exit code but 0

@@ -1,0 +1,192 @@
+"""Where a query stands: outcome, reason and what is left to do, from stored rows alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.verdict import Gain
+from planopt_assets.store.standing import Standing
+from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, promotion, standing, verdict
+
+pytestmark = pytest.mark.fast
+
+DROPPED = candidate(kept=False)
+
+
+def tried(*verdicts: Any, **others: Any) -> Standing:
+    """A query with proposals, candidates and these verdicts."""
+    candidates = [candidate(FEWER), candidate(OTHER)][: max(1, len(verdicts))]
+    return standing(decisions=[decision()], candidates=candidates, verdicts=list(verdicts), **others)
+
+
+NOTHING_FITS = standing(decisions=[decision("no_change")])
+
+STANDINGS: dict[str, tuple[Standing, str, str, bool]] = {  # standing, outcome, reason, settled
+    "never observed": (standing(artifacts=[]), "not_run", "not run on these inputs yet", False),
+    "refused by the gate": (
+        standing(artifacts=[artifact("refused")], decisions=[decision("cannot_tell")]),
+        "refused",
+        "PLN-101 query q: `INSERT` writes",
+        True,
+    ),
+    "failed while observed": (
+        standing(artifacts=[artifact("failed")], decisions=[decision("cannot_tell")]),
+        "cannot_tell",
+        "PLN-207 query q: no space",
+        True,
+    ),
+    "only observed, because the mode says so": (
+        standing(decisions=[decision("cannot_tell")]),
+        "cannot_tell",
+        "the reason for cannot_tell",
+        True,
+    ),
+    "nothing to propose": (NOTHING_FITS, "no_change", "the reason for no_change", True),
+    "proposed, not planned yet": (
+        standing(decisions=[decision()]),
+        "not_run",
+        "the largest shuffle is small",
+        False,
+    ),
+    "planned, and the plan stays the same": (
+        standing(decisions=[decision()], candidates=[DROPPED]),
+        "no_change",
+        "dropped: plan and partitioning stay the same",
+        True,
+    ),
+    "planned, not tried yet": (
+        standing(decisions=[decision()], candidates=[candidate()]),
+        "not_run",
+        "the largest shuffle is small",
+        False,
+    ),
+    "accepted": (tried(verdict(outcome="accept")), "accept", "the reason for accept", True),
+    "rejected": (tried(verdict(outcome="reject")), "reject", "the reason for reject", True),
+    "inconclusive": (tried(verdict(outcome="inconclusive")), "inconclusive", "the reason for inconclusive", True),
+    "one rejected, one accepted": (
+        tried(verdict(FEWER, "reject"), verdict(OTHER, "accept")),
+        "accept",
+        "the reason for accept",
+        True,
+    ),
+    "one rejected, one inconclusive": (
+        tried(verdict(FEWER, "reject"), verdict(OTHER, "inconclusive")),
+        "inconclusive",
+        "the reason for inconclusive",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "outcome", "reason", "settled"), STANDINGS.values(), ids=STANDINGS)
+def test_a_query_stands_at(found: Standing, outcome: str, reason: str, settled: bool) -> None:
+    assert (found.outcome, found.reason, found.settled) == (outcome, reason, settled)
+
+
+@pytest.mark.parametrize(("found", "outcome"), [(s, o) for s, o, _, _ in STANDINGS.values()], ids=STANDINGS)
+def test_only_an_accepted_verdict_is_to_be_promoted(found: Standing, outcome: str) -> None:
+    assert (found.to_promote is not None) == (outcome == "accept")
+
+
+# Reasons
+
+
+def test_of_several_decisions_the_one_nearest_to_a_proposal_says_why_there_is_none() -> None:
+    small = decision("no_change", arithmetic='{"saving_cpu_ns_per_run": 1000}', reason="not worth a trial")
+    assert standing(decisions=[decision("no_change"), small, decision("no_change")]).reason == "not worth a trial"
+
+
+def test_a_binding_that_failed_speaks_for_the_query() -> None:
+    mixed = standing(artifacts=[artifact(), artifact("failed", binding=1)])
+    assert (mixed.captured, mixed.outcome, mixed.reason) == (False, "cannot_tell", "PLN-207 query q: no space")
+
+
+# What is left to do
+
+
+def test_a_candidate_without_a_verdict_is_still_to_be_tried() -> None:
+    half = standing(
+        decisions=[decision()], candidates=[candidate(FEWER), candidate(OTHER)], verdicts=[verdict(FEWER, "reject")]
+    )
+    assert ([c["policy_id"] for c in half.unjudged], half.settled) == ([OTHER.id], False)
+
+
+def test_a_dropped_candidate_is_not_to_be_tried() -> None:
+    assert standing(decisions=[decision()], candidates=[DROPPED]).unjudged == []
+
+
+def test_in_auto_an_accepted_policy_is_not_settled_until_it_is_in_force() -> None:
+    waiting = tried(verdict(FEWER), mode="auto")
+    promoted = tried(verdict(FEWER), mode="auto", active=promotion(FEWER))
+    assert (waiting.settled, promoted.settled) == (False, True)
+
+
+def test_in_advise_an_accepted_policy_waits_for_a_person() -> None:
+    waiting = tried(verdict(FEWER), mode="advise")
+    assert waiting.settled
+    assert waiting.to_promote is not None
+
+
+def test_an_accepted_policy_that_is_in_force_is_not_promoted_again() -> None:
+    assert tried(verdict(FEWER), active=promotion(FEWER)).to_promote is None
+
+
+def test_an_accepted_policy_takes_the_place_of_another_in_force() -> None:
+    found = tried(verdict(FEWER), active=promotion(OTHER)).to_promote
+    assert found is not None
+    assert found["policy_id"] == FEWER.id
+
+
+def test_of_two_accepted_policies_the_one_with_the_best_proven_gain_is_promoted() -> None:
+    # The second looks better on average, and less is proven of it.
+    proven = verdict(FEWER, gain_ratio=0.70, gain_high=0.75)
+    lucky = verdict(OTHER, gain_ratio=0.60, gain_high=0.90)
+    found = tried(lucky, proven).to_promote
+    assert found == proven
+
+
+# What is shown
+
+
+def test_the_gain_is_that_of_the_verdict_the_outcome_rests_on() -> None:
+    found = tried(verdict(FEWER, "reject", gain_ratio=1.5), verdict(OTHER))
+    assert found.gain == Gain("cpu", 0.7, 0.6, 0.8)
+    assert found.policy == OTHER
+
+
+def test_a_verdict_without_a_measured_gain_shows_none() -> None:
+    assert tried(verdict(outcome="inconclusive")).gain is None
+
+
+def test_where_nothing_was_tried_the_policy_is_the_one_in_force() -> None:
+    assert NOTHING_FITS.policy == ORIGINAL
+    assert standing(decisions=[decision("no_change")], active=promotion(FEWER)).policy == FEWER
+
+
+def test_the_facts_of_a_query_are_one_flat_object() -> None:
+    assert tried(verdict(FEWER), active=promotion(OTHER)).facts() == {
+        "id": "q",
+        "outcome": "accept",
+        "reason": "the reason for accept",
+        "results_equal": True,
+        "policy_id": FEWER.id,
+        "policy": {"spark.sql.shuffle.partitions": "2"},
+        "gain": {"metric": "cpu", "ratio": 0.7, "low": 0.6, "high": 0.8},
+        "active_policy_id": OTHER.id,
+        "generation": 1,
+        "promotion_id": "pro-q-g1",
+        "verdict_id": f"ver-run-q-{FEWER.id[4:]}",
+        "observation_ids": ["obs-run-q-b0"],
+        "plan_fingerprints": ["pln_1"],
+        "topology_hashes": ["top_1"],
+        "decision_ids": ["dec_proposal"],
+    }
+
+
+def test_the_facts_of_a_query_that_never_ran_say_so() -> None:
+    facts = standing(artifacts=[]).facts()
+    assert (facts["outcome"], facts["gain"], facts["verdict_id"], facts["generation"]) == ("not_run", None, None, 0)
+    assert facts["active_policy_id"] == ORIGINAL.id

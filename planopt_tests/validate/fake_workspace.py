@@ -1,0 +1,118 @@
+"""A workspace without Spark: every execution takes as long, and returns what, the test says; the clock is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from planopt_assets.errors import PlanoptError, QueryTimedOut
+from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.trial import Digest, Trial
+from planopt_assets.model.workload import Budgets, Query, Workload
+from planopt_assets.validate.experiment import Experiment, Judged
+from planopt_tests.measured import counters
+
+RIGHT = Digest(3, "exact", "bits")
+FEWER = Policy.of({"spark.sql.shuffle.partitions": "2"})
+OTHER = Policy.of({"spark.sql.files.openCostInBytes": "65536"})
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One execution: how long it takes, what it returns."""
+
+    seconds: float
+    result: Digest = RIGHT
+
+
+Behaviour = Callable[[Policy, int, int], Ran | PlanoptError]  # policy, how often it ran before, binding
+
+
+def costs(seconds: dict[Policy, float]) -> Behaviour:
+    """Every run of a policy takes the same time and returns the right result."""
+    return lambda policy, before, binding: Ran(seconds[policy])
+
+
+class FakeWorkspace:
+    """What `Experiment` needs of a `Workspace`, and a record of what it asked for."""
+
+    def __init__(
+        self,
+        behaviour: Behaviour,
+        *,
+        budgets: Budgets | None = None,
+        ordered: bool = False,
+        differences: dict[Policy, str] | None = None,
+    ) -> None:
+        self.workload = Workload(
+            "demo", Path("planopt.yaml"), "store", (), (), budgets=budgets or Budgets(10_000, 10_000, 10_000), seed=7
+        )
+        self.now = 100.0
+        self.timeouts: list[tuple[Policy, float]] = []
+        self.asked: list[Policy] = []  # policies whose rows were compared one by one
+        self._behaviour, self._ordered, self._differences = behaviour, ordered, differences or {}
+        self._runs: dict[tuple[Policy, int], int] = {}
+
+    def clock(self) -> float:
+        return self.now
+
+    def execute(self, query: Query, binding: int, policy: Policy, *, timeout_s: float) -> Any:
+        before = self._runs.get((policy, binding), 0)
+        self._runs[policy, binding] = before + 1
+        self.timeouts.append((policy, timeout_s))
+        done = self._behaviour(policy, before, binding)
+        if isinstance(done, PlanoptError):
+            self.now += 1
+            raise done
+        self.now += min(done.seconds, timeout_s)
+        if done.seconds > timeout_s:
+            raise QueryTimedOut(f"stopped after {timeout_s:.0f} s", fix="give it more time")
+        return SimpleNamespace(counters=counters(cpu_s=done.seconds), digest=done.result)
+
+    def promises_order(self, query: Query, binding: int) -> bool:
+        return self._ordered
+
+    def difference(self, query: Query, binding: int, expected: Policy, actual: Policy) -> str:
+        assert expected is ORIGINAL
+        self.asked.append(actual)
+        return self._differences.get(actual, "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment came to."""
+
+    judged: list[Judged]
+    trials: list[Trial]
+    workspace: FakeWorkspace
+
+    @property
+    def verdict(self) -> Any:
+        (one,) = self.judged
+        return one.verdict
+
+
+def candidate(policy: Policy) -> Candidate:
+    return Candidate("q", policy, (), True, "the plan changes", "", "pln_1", "top_1", "inp_1")
+
+
+def experiment(
+    workspace: FakeWorkspace, *policies: Policy, bindings: int = 1, run_deadline: float = 1e9, rules: Any = None
+) -> Outcome:
+    """Run the query as it is against these policies."""
+    query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
+    trials = Experiment(
+        workspace,  # type: ignore[arg-type]
+        query,
+        [candidate(p) for p in policies],
+        [RIGHT] * bindings,
+        trial_prefix="tri-run-q",
+        run_deadline=run_deadline,
+        rules=rules,
+        clock=workspace.clock,
+    )
+    return Outcome(trials.run(), trials.trials, workspace)

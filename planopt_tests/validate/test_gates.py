@@ -1,0 +1,85 @@
+"""The regression gates, both ways: what must pass passes, what must fail fails, and what must never happen says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from planopt_assets.validate.gates import Gate, not_regressed, results_equal
+from planopt_tests.rows import FEWER, OTHER, promotion, standing, verdict
+
+pytestmark = pytest.mark.fast
+
+ACTIVE = promotion(FEWER, "ver-run-q-can_1")
+PROOF = verdict(FEWER, verdict_id="ver-run-q-can_1")
+
+
+# results_equal
+
+
+def test_results_are_equal_where_no_candidate_was_tried() -> None:
+    assert results_equal(standing()) == Gate(True, False, "no candidate was tried")
+
+
+def test_results_are_equal_where_every_candidate_returned_the_same() -> None:
+    both = standing(verdicts=[verdict(FEWER), verdict(OTHER, outcome="reject")])
+    assert results_equal(both) == Gate(True, False, "2 candidate(s) compared over the whole result")
+
+
+def test_a_candidate_that_could_not_be_compared_is_not_counted_as_compared() -> None:
+    untold = standing(verdicts=[verdict(FEWER, outcome="inconclusive", results_equal=None), verdict(OTHER)])
+    assert results_equal(untold) == Gate(True, False, "1 candidate(s) compared over the whole result")
+
+
+def test_a_rejected_candidate_with_another_result_fails_the_gate_without_breaking_it() -> None:
+    wrong = verdict(FEWER, outcome="reject", results_equal=False, reason="the result is not the same: 3 rows")
+    gate = results_equal(standing(verdicts=[wrong, verdict(OTHER)]))
+    assert gate == Gate(False, False, "1 candidate(s) rejected: the result is not the same: 3 rows")
+
+
+def test_an_accepted_candidate_with_another_result_breaks_the_gate() -> None:
+    gate = results_equal(standing(verdicts=[verdict(FEWER, outcome="accept", results_equal=False)]))
+    assert gate == Gate(False, True, "a verdict accepts a candidate whose result is not the same")
+
+
+# not_regressed
+
+
+def test_a_query_that_runs_as_original_has_not_regressed() -> None:
+    assert not_regressed(standing(), None) == Gate(True, False, "the query runs as original")
+
+
+def test_a_policy_in_force_that_was_proven_has_not_regressed() -> None:
+    gate = not_regressed(standing(active=ACTIVE), PROOF)
+    assert gate == Gate(True, False, "shuffle.partitions=2 in force, proven by ver-run-q-can_1")
+
+
+def test_a_policy_found_worse_on_the_current_inputs_fails_the_gate_without_breaking_it() -> None:
+    worse = verdict(FEWER, outcome="reject", reason="guard wall_ns broken")
+    gate = not_regressed(standing(active=ACTIVE, verdicts=[worse]), PROOF)
+    assert gate == Gate(
+        False, False, "shuffle.partitions=2 was found worse on the current inputs: guard wall_ns broken"
+    )
+
+
+@pytest.mark.parametrize("outcome", ["accept", "inconclusive"])
+def test_a_policy_that_was_not_found_worse_stays(outcome: str) -> None:
+    assert not_regressed(standing(active=ACTIVE, verdicts=[verdict(FEWER, outcome=outcome)]), PROOF).passed
+
+
+def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> None:
+    assert not_regressed(standing(active=ACTIVE, verdicts=[verdict(OTHER, outcome="reject")]), PROOF).passed
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        None,
+        verdict(FEWER, outcome="reject"),
+        verdict(FEWER, outcome="inconclusive"),
+        verdict(OTHER),
+    ],
+    ids=["no verdict", "rejected", "inconclusive", "verdict on another policy"],
+)
+def test_a_policy_in_force_without_an_accepted_verdict_breaks_the_gate(proof) -> None:
+    gate = not_regressed(standing(active=ACTIVE), proof)
+    assert gate == Gate(False, True, "generation 1 has no accepted verdict in the store")
