@@ -14,7 +14,8 @@ from planopt_assets.errors import PlanoptError, UnknownQuery
 app = typer.Typer(
     name="planopt",
     help="Closed-loop plan optimizer for Spark SQL on Delta tables. "
-    "Exit codes: 0 done, 1 error, 2 usage, 3 regression gate failed.",
+    "Exit codes: 0 done, 1 error, 2 usage, 3 regression gate failed, 5 budget of the run spent. "
+    "With --debug an error shows where it came from.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -31,6 +32,7 @@ DEMO_FOLDER = Path(".planopt/demo")
 
 @app.command()
 def demo(
+    queries: QueriesArgument = None,
     scale: Annotated[float, typer.Option(help="TPC-H scale factor.", min=0.01, max=100.0)] = 0.1,
     folder: Annotated[Path, typer.Option(help="Where workload, data, store and report go.")] = DEMO_FOLDER,
     prepare_only: Annotated[bool, typer.Option("--prepare-only", help="Write workload and data, run nothing.")] = False,
@@ -41,9 +43,12 @@ def demo(
 
     file = prepare(folder, scale, _say)
     if prepare_only:
-        _say(f"ready: {file}")
+        if as_json:
+            _print_json({"workload": str(file)})
+        else:
+            _say(f"ready: {file}")
         return
-    _optimize(file, [], as_json=as_json)
+    _optimize(file, queries or [], as_json=as_json)
 
 
 @app.command()
@@ -128,7 +133,7 @@ def promote(
 @app.command()
 def report(
     workload: WorkloadOption = DEFAULT,
-    output: Annotated[Path | None, typer.Option(help="Default: beside the store.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Default: .planopt/report.html beside the workload file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the HTML report: one self-contained file."""
@@ -182,6 +187,7 @@ def ui(
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop where something is to do, then show where every query stands."""
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
+    from planopt_assets.run import read_standings
 
     loaded, standings = _standings(file, queries)
     chosen = queries or [q.id for q in loaded.queries]
@@ -191,8 +197,8 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         from planopt_assets.defs.instance import run_loop
 
         with Progress(loaded.name, todo, quiet=as_json) as progress:
-            run_id = run_loop(loaded, todo, progress.tell)
-        loaded, standings = _standings(file, queries)
+            run_id, pins = run_loop(loaded, todo, progress.tell)
+        standings = read_standings(loaded, pins)
     shown = [standings[q] for q in chosen]
     path = _write_report(loaded, standings, None)
     if as_json:
@@ -206,11 +212,27 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
                 "queries": [s.facts() for s in shown],
             }
         )
-        return
-    if not todo:
-        typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
-    print_standings(shown)
-    print_closing(loaded, path)
+    else:
+        if not todo:
+            typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
+        print_standings(shown)
+        print_closing(loaded, path)
+    _exit_on_regression(shown)
+    left = [s.query_id for s in shown if s.unjudged]
+    if left:
+        _say(f"the budget of the run was spent before {', '.join(left)}: run again to go on")
+        raise typer.Exit(5)
+
+
+def _exit_on_regression(standings: list[Any]) -> None:
+    """Exit code 3 when a policy in force is unproven or was found worse."""
+    from planopt_assets.validate.gates import not_regressed, results_equal
+
+    regressed = {s.query_id: g for s in standings for g in (results_equal(s), not_regressed(s)) if g.severe}
+    for query, gate in regressed.items():
+        _say(f"regression: {query}: {gate.words}")
+    if regressed:
+        raise typer.Exit(3)
 
 
 def _standings(file: Path, queries: list[str] | None = None) -> tuple[Any, Any]:

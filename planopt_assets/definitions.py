@@ -10,6 +10,8 @@ from planopt_assets.defs.resources import WorkspaceResource, workload_file
 @dg.definitions
 def defs() -> dg.Definitions:
     found = dg.load_from_defs_folder(path_within_project=Path(__file__).parent)
-    return dg.Definitions.merge(
-        found, dg.Definitions(resources={"workspace": WorkspaceResource(workload=workload_file())})
+    # In one process also when assets are picked by hand: the stages of a run share its JVM and its pinned versions.
+    shared = dg.Definitions(
+        resources={"workspace": WorkspaceResource(workload=workload_file())}, executor=dg.in_process_executor
     )
+    return dg.Definitions.merge(found, shared)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from planopt_assets.store.reader import StoreReader
 from planopt_assets.validate.judge import Rules
 
 if TYPE_CHECKING:
+    from planopt_assets.engine.tables import Pins
     from planopt_assets.engine.workspace import Workspace
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.standing import Standing
@@ -39,7 +39,6 @@ class Run:
     progress: Progress = lambda stage, query, words: None
     rules: Rules = field(default_factory=Rules)
     by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
-    started: float = field(default_factory=time.monotonic)
 
     @property
     def workload(self) -> Workload:
@@ -51,14 +50,15 @@ class Run:
 
     @property
     def deadline(self) -> float:
-        return self.started + self.workload.budgets.per_run
+        return self.workspace.started_at + self.workload.budgets.per_run
 
     def event_id(self, kind: str, query_id: str, *parts: str) -> str:
         """The id of something that happened once: kind, run, query and place; never a hash of them."""
         return "-".join([kind, self.run_id.replace("-", "")[:12], query_id, *parts])
 
     def standings(self) -> dict[str, Standing]:
-        return read_standings(self.workload)
+        """Where every query stands, for the table versions this run has pinned."""
+        return read_standings(self.workload, self.workspace.pins)
 
     def append(self, stage: str, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
         """Store a stage's rows, in the order given; nothing to store starts no Spark."""
@@ -75,13 +75,14 @@ class Run:
             )
 
 
-def read_standings(workload: Workload) -> dict[str, Standing]:
-    """Where every query of a workload stands now; starts no Spark."""
+def read_standings(workload: Workload, pins: Pins | None = None) -> dict[str, Standing]:
+    """Where every query of a workload stands, now or for versions pinned before; starts no Spark."""
     from planopt_assets.engine.callables import source_text
+    from planopt_assets.engine.tables import Pins
     from planopt_assets.store.standing import standings
 
     sources = {q.id: source_text(workload, q) for q in workload.queries}
-    return standings(workload, StoreReader(workload.store, workload.name), sources)
+    return standings(workload, StoreReader(workload.store, workload.name), sources, pins or Pins())
 
 
 def unchanged(query_id: str, stage: str) -> StageResult:

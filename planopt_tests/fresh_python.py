@@ -16,7 +16,7 @@ def output_of(code: str, *, hash_seed: int | None = None) -> str:
     if hash_seed is not None:
         environment["PYTHONHASHSEED"] = str(hash_seed)
     done = subprocess.run(
-        [sys.executable, "-W", "error::SyntaxWarning", "-c", code],
+        [sys.executable, "-c", code],
         cwd=ROOT,
         env=environment,
         capture_output=True,

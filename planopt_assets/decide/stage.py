@@ -26,6 +26,8 @@ def decide_queries(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
         standing = standings[query_id]
         if standing.decided:
             results.append(unchanged(query_id, STAGE))
+        elif run.workload.mode == "observe":
+            results.append(StageResult(query_id, False, "the workload's mode is observe: planopt only looks"))
         elif not standing.observed:
             results.append(StageResult(query_id, False, "nothing observed for these inputs: materialize observe first"))
         else:
@@ -43,17 +45,17 @@ def decisions_for(run: Run, standing: Standing) -> tuple[Decision, ...]:
     """The decisions the stored rows of a query lead to; asked again, the same ones."""
     observations = tuple(a["observation_id"] for a in standing.artifacts)
     assert standing.input_fingerprint is not None
-    if not standing.captured:
-        reason = standing.reason
-    elif run.workload.mode == "observe":
-        reason = "the workload's mode is observe: planopt only looks"
-    else:
+    if standing.captured:
         counters = run.reader.rows("runtime_counters", query_id=standing.query_id)
         query = run.workload.query(standing.query_id)
         return decide(evidence_from_rows(standing.artifacts, counters, query.runs_per_day), run.workload.knobs)
     return (
         cannot_tell(
-            standing.query_id, reason, policy=ORIGINAL, inputs=standing.input_fingerprint, evidence_ids=observations
+            standing.query_id,
+            standing.reason,
+            policy=ORIGINAL,
+            inputs=standing.input_fingerprint,
+            evidence_ids=observations,
         ),
     )
 

@@ -16,6 +16,7 @@ from planopt_assets.errors import RunFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from planopt_assets.engine.tables import Pins
     from planopt_assets.model.workload import Workload
     from planopt_assets.run import Progress
 
@@ -42,8 +43,8 @@ def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
     instance.add_dynamic_partitions(names.PARTITIONS, wanted)
 
 
-def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -> str:
-    """Run the Dagster job for these queries in this process, one run and one JVM; returns the run's id."""
+def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -> tuple[str, Pins]:
+    """Run the Dagster job for these queries in this process; returns the run's id and the versions it read."""
     from planopt_assets.definitions import defs
 
     home = dagster_home(workload)
@@ -67,7 +68,7 @@ def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -
         )
         if not result.success:
             raise _failure(result)
-        return result.run_id
+        return result.run_id, resource.pins
 
 
 def _failure(result: dg.ExecuteInProcessResult) -> RunFailed:

@@ -11,6 +11,7 @@ from dagster_pyspark import LazyPySparkResource
 from pydantic import PrivateAttr
 
 from planopt_assets.engine.session import open_session, session_settings
+from planopt_assets.engine.tables import Pins
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.workload import Workload
 from planopt_assets.run import Progress, Run
@@ -56,6 +57,11 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         if self._workspace is not None:
             self._workspace.close()
+
+    @property
+    def pins(self) -> Pins:
+        assert self._workspace is not None
+        return self._workspace.pins
 
     def run(self, run_id: str, progress: Progress, *, by_hand: bool = False) -> Run:
         if self._workspace is None:

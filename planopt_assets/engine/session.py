@@ -45,7 +45,10 @@ DEFAULTS = {
 
 def session_settings(workload: Workload) -> dict[str, str]:
     """The settings contract of the session: planopt's defaults, then the user's, then what Delta requires."""
-    return {**DEFAULTS, **dict(workload.spark_settings), **dict(workload.knobs.pin), **REQUIRED}
+    asked = {**dict(workload.spark_settings), **dict(workload.knobs.pin)}
+    extensions = dict.fromkeys([REQUIRED["spark.sql.extensions"], *asked.get("spark.sql.extensions", "").split(",")])
+    joined = ",".join(name for name in extensions if name)
+    return {**DEFAULTS, **asked, **REQUIRED, "spark.sql.extensions": joined}
 
 
 def open_session(workload: Workload) -> SparkSession:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.model.inputs import PinnedTable
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from planopt_assets.model.workload import Table, Workload
+class Pins:
+    """The version of every table, looked up once: what commits meanwhile does not exist for this run."""
 
+    def __init__(self) -> None:
+        self._pinned: dict[str, PinnedTable] = {}
 
-def pin_tables(workload: Workload, catalog_locations: Mapping[str, str] | None = None) -> tuple[PinnedTable, ...]:
-    """The newest version of every table of the workload, read from its log with delta-rs.
-
-    `catalog_locations` maps a catalog name to the location Spark gave for it; see `Workspace.resolve_catalog`.
-    """
-    locations = catalog_locations or {}
-    return tuple(pin_table(t.name, _location(t, locations)) for t in workload.tables)
+    def pin(self, name: str, location: str) -> PinnedTable:
+        if location not in self._pinned:
+            self._pinned[location] = pin_table(name, location)
+        return self._pinned[location]
 
 
 def pin_table(name: str, location: str) -> PinnedTable:
@@ -39,15 +35,3 @@ def pin_table(name: str, location: str) -> PinnedTable:
             where=f"table {name}",
             fix="check the path in the workload file; it must be a folder that holds `_delta_log`",
         ) from error
-
-
-def _location(table: Table, catalog_locations: Mapping[str, str]) -> str:
-    if table.path is not None:
-        return str(table.path)
-    if table.catalog is not None and table.catalog in catalog_locations:
-        return catalog_locations[table.catalog]
-    raise TableUnreadable(
-        f"the location of catalog table {table.catalog!r} is not known yet",
-        where=f"table {table.name}",
-        fix="run `planopt run` once: it asks Spark's catalog and remembers the answer in the store",
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from planopt_assets.engine.ordering import sort_columns
 from planopt_assets.engine.process_cpu import ProcessCpu
 from planopt_assets.engine.session import open_session
 from planopt_assets.engine.sql_gate import RegisteredRelations, analysis_gate, parse_gate
-from planopt_assets.engine.tables import pin_tables
+from planopt_assets.engine.tables import Pins
 from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed
 from planopt_assets.model.policy import ORIGINAL, Policy
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from planopt_assets.model.inputs import PinnedTable
     from planopt_assets.model.plan import Plan
-    from planopt_assets.model.workload import Query, Workload
+    from planopt_assets.model.workload import Query, Table, Workload
 
 
 class Workspace:
@@ -37,6 +38,8 @@ class Workspace:
 
     def __init__(self, workload: Workload, session: Callable[[], SparkSession] | None = None) -> None:
         self.workload = workload
+        self.pins = Pins()
+        self.started_at = time.monotonic()
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[str, SparkSession] = {}
         self._gated: dict[tuple[str, int, str], frozenset[str]] = {}  # -> locations it reads
@@ -56,8 +59,7 @@ class Workspace:
     @cached_property
     def tables(self) -> tuple[PinnedTable, ...]:
         """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing."""
-        catalog = {t.catalog: self._catalog_location(t.catalog) for t in self.workload.tables if t.catalog is not None}
-        return pin_tables(self.workload, catalog)
+        return tuple(self.pins.pin(t.name, self._location(t)) for t in self.workload.tables)
 
     @cached_property
     def capture(self) -> Capture:
@@ -74,6 +76,7 @@ class Workspace:
     def isolated(self, policy: Policy) -> SparkSession:
         """A session of its own with the policy set and the pinned tables as lazy views; nothing leaks back."""
         if policy.id not in self._sessions:
+            assert policy == Policy(policy.settings), "no rule proposes hints or layouts yet"
             session = self.spark.newSession()
             for name, value in policy.settings:
                 if not session.conf.isModifiable(name):
@@ -174,10 +177,13 @@ class Workspace:
     def _registered(self) -> Any:
         return RegisteredRelations.of({t.name: t.location for t in self.tables})
 
-    def _catalog_location(self, name: str) -> str:
+    def _location(self, table: Table) -> str:
+        """The path in the workload file, or where Spark's catalog says the table is."""
         from delta.tables import DeltaTable
 
-        detail = DeltaTable.forName(self.spark, name).detail().select("location").head()
+        if table.catalog is None:
+            return str(table.path)
+        detail = DeltaTable.forName(self.spark, table.catalog).detail().select("location").head()
         assert detail is not None
         return _path(str(detail[0]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from planopt_assets.model.ids import content_id
@@ -34,11 +35,18 @@ def snapshot_hash(tables: tuple[PinnedTable, ...]) -> str:
 
 
 def input_fingerprint(
-    workload: Workload, query: Query, source_text: str, tables: tuple[PinnedTable, ...], contract: dict[str, str]
+    workload: Workload,
+    query: Query,
+    source_text: str,
+    tables: tuple[PinnedTable, ...],
+    contract: dict[str, str],
+    *,
+    captured: bool,
 ) -> str:
     """Everything that could change an outcome: query, table versions, settings, budgets, and planopt's own rules.
 
-    The mode is left out on purpose: evidence gathered in `advise` may be promoted in `auto`.
+    The mode is left out on purpose: evidence gathered in `advise` may be promoted in `auto`. Which tables are
+    registered matters only to a query that was not `captured`: one of them may be the one it was refused for.
     """
     return content_id(
         "inp",
@@ -52,6 +60,9 @@ def input_fingerprint(
             "budgets": [workload.budgets.per_candidate, workload.budgets.per_query, workload.budgets.per_run],
             "knobs": [list(workload.knobs.allow), list(workload.knobs.deny), dict(workload.knobs.pin)],
             "seed": workload.seed,
+            "allow_python": workload.allow_python,
+            "cores": os.cpu_count() if "*" in workload.master else None,
+            "registered": None if captured else sorted([t.name, t.path or t.catalog] for t in workload.tables),
             "contract": contract,
         },
     )

@@ -36,7 +36,7 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     }
     results = []
     for query_id in query_ids:
-        if standings[query_id].observed:
+        if standings[query_id].observed and not standings[query_id].failed:
             results.append(unchanged(query_id, STAGE))
             continue
         query = run.workload.query(query_id)
@@ -58,7 +58,12 @@ def _observe_query(run: Run, query: Query, rows: dict[str, list[dict[str, Any]]]
         status = "refused" if isinstance(failure, SqlRefused | SqlSyntax) else "failed"
         code, error, executions = failure.code, str(failure), []
     tables = run.workspace.tables_read(query)
-    common = {**_identity(run, query, tables), "status": status, "error_code": code, "error": error}
+    common = {
+        **_identity(run, query, tables, captured=bool(executions)),
+        "status": status,
+        "error_code": code,
+        "error": error,
+    }
     for binding in range(len(query.bindings) if executions else 1):
         observation = run.event_id("obs", query.id, f"b{binding}")
         row = {
@@ -100,7 +105,7 @@ def _execute_warm(run: Run, query: Query, binding: int) -> Execution:
     return run.workspace.execute(query, binding, ORIGINAL, timeout_s=timeout, with_plan=True)
 
 
-def _identity(run: Run, query: Query, tables: tuple[PinnedTable, ...]) -> dict[str, Any]:
+def _identity(run: Run, query: Query, tables: tuple[PinnedTable, ...], *, captured: bool) -> dict[str, Any]:
     from planopt_assets.engine.callables import source_text
     from planopt_assets.store.contract import contract
 
@@ -109,7 +114,7 @@ def _identity(run: Run, query: Query, tables: tuple[PinnedTable, ...]) -> dict[s
         "query_id": query.id,
         "source": query.source,
         "query_fingerprint": query_fingerprint(query, source),
-        "input_fingerprint": input_fingerprint(run.workload, query, source, tables, contract()),
+        "input_fingerprint": input_fingerprint(run.workload, query, source, tables, contract(), captured=captured),
         "snapshot_hash": snapshot_hash(tables),
         "policy_id": ORIGINAL.id,
         "tables": json.dumps([asdict(t) for t in tables], sort_keys=True),

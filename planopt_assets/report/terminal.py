@@ -53,7 +53,7 @@ class Progress:
 
 def print_standings(standings: Iterable[Standing]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("query", "verdict", "what changed", "gain (99.9 %)", "equal", "why"):
+    for name in ("query", "verdict", "what changed", "gain (99.9 %)", "equal", "in force", "why"):
         table.add_column(name, overflow="fold")
     for standing in standings:
         facts = standing.facts()
@@ -62,7 +62,9 @@ def print_standings(standings: Iterable[Standing]) -> None:
         color = COLORS.get(standing.outcome, "default")
         gain = standing.gain.describe() if standing.gain else "-"
         why = _decided_because(standing)
-        table.add_row(standing.query_id, f"[{color}]{standing.outcome}[/{color}]", changed, gain, equal, why)
+        in_force = f"g{standing.active.generation}" if standing.active else "original"
+        verdict = f"[{color}]{standing.outcome}[/{color}]"
+        table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
     _OUT.print(table)
 
 
@@ -81,13 +83,17 @@ def print_closing(workload: Workload, report: Path) -> None:
 
 def print_lineage(node: Node) -> None:
     tree = Tree(f"{node.kind} {node.id}")
-    _grow(tree, node)
+    _grow(tree, node, set())
     _OUT.print(tree, soft_wrap=True)
 
 
-def _grow(tree: Tree, node: Node) -> None:
+def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
+    """Below a row that was shown before there is nothing new: it is named, and not opened again."""
     for parent in node.parents:
-        _grow(tree.add(f"{parent.kind} {parent.id}"), parent)
+        branch = tree.add(f"{parent.kind} {parent.id}")
+        if parent.id not in shown:
+            shown.add(parent.id)
+            _grow(branch, parent, shown)
 
 
 def print_why(facts: dict[str, Any]) -> None:

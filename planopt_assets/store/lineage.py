@@ -63,7 +63,7 @@ def tree(reader: StoreReader, row_id: str) -> Node:
         raise RowNotFound(
             f"no row {row_id!r} has lineage",
             where=reader.root,
-            fix="take an id from `planopt status --json` or `planopt why QUERY`",
+            fix="take an id from `planopt status --json` or `planopt why QUERY --json`",
         )
     return _node(row_id, parents)
 

@@ -51,7 +51,6 @@ TABLES: dict[str, pa.Schema] = {
         signals=_TEXT,  # JSON: resizable exchanges and scans
         digest=_TEXT,  # JSON: digest of the whole result
         plan=pa.binary(),  # zstd JSON: initial and final plan
-        result_columns=_TEXTS,
         python_version=_TEXT,
     ),
     "plan_nodes": _table(

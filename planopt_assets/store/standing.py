@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.errors import TableUnreadable
-from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
+from planopt_assets.model.inputs import input_fingerprint, query_fingerprint
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
 from planopt_assets.store.contract import contract
 from planopt_assets.store.promotions import newest, verified_chain
 
 if TYPE_CHECKING:
+    from planopt_assets.engine.tables import Pins
     from planopt_assets.model.promotion import Promotion
     from planopt_assets.model.workload import Query, Workload
     from planopt_assets.store.reader import StoreReader
@@ -44,6 +45,11 @@ class Standing:
     @property
     def observed(self) -> bool:
         return bool(self.artifacts)
+
+    @property
+    def failed(self) -> bool:
+        """It could not be run; unlike a refusal that may have passed, so every run tries it again."""
+        return any(a["status"] == "failed" for a in self.artifacts)
 
     @property
     def captured(self) -> bool:
@@ -83,7 +89,9 @@ class Standing:
     @property
     def settled(self) -> bool:
         """Nothing left to do for these inputs."""
-        done = self.replanned and not self.unjudged
+        if self.mode == "observe":
+            return self.captured
+        done = self.replanned and not self.unjudged and not self.failed
         return done and not (self.mode == "auto" and self.to_promote is not None)
 
     @property
@@ -99,8 +107,7 @@ class Standing:
         for outcome in ("accept", "inconclusive", "reject"):
             if outcome in outcomes:
                 return outcome
-        kinds = {d["kind"] for d in self.decisions}
-        return "cannot_tell" if kinds == {"cannot_tell"} else "no_change" if self.settled else "not_run"
+        return "no_change" if self.settled else "not_run"
 
     @property
     def deciding(self) -> dict[str, Any] | None:
@@ -115,6 +122,10 @@ class Standing:
             return next(a["error"] for a in self.artifacts if a["status"] != "captured")
         if self.deciding:
             return str(self.deciding["reason"])
+        if self.mode == "observe":
+            return "the workload's mode is observe: planopt only looks"
+        if not self.decided:
+            return "observed, but not decided on yet"
         dropped = [c["reason"] for c in self.candidates if not c["kept"]]
         return dropped[0] if dropped else str(max(self.decisions, key=_promise)["reason"])
 
@@ -143,6 +154,7 @@ class Standing:
             "policy_id": self.policy.id,
             "policy": dict(self.policy.settings),
             "gain": {"metric": gain.metric, "ratio": gain.ratio, "low": gain.low, "high": gain.high} if gain else None,
+            "active_policy": dict(self.active.policy.settings) if self.active else {},
             "active_policy_id": self.active.policy.id if self.active else ORIGINAL.id,
             "generation": self.active.generation if self.active else 0,
             "promotion_id": self.active.id if self.active else None,
@@ -154,20 +166,19 @@ class Standing:
         }
 
 
-def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str]) -> dict[str, Standing]:
+def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str], pins: Pins) -> dict[str, Standing]:
     """Every query of the workload; `sources` holds the text that defines each (SQL, or a module's source)."""
     by_query = {
         name: _by_query(reader.rows(name))
         for name in ("plan_artifacts", "policy_decisions", "candidate_plans", "verdicts")
     }
     promotions = _by_query(reader.rows("active_policies"))
-    pins = _Pins(workload)
     found = {}
     for query in workload.queries:
         rows = {name: groups.get(query.id, []) for name, groups in by_query.items()}
         fingerprint = query_fingerprint(query, sources[query.id])
         known = [a for a in rows["plan_artifacts"] if a["query_fingerprint"] == fingerprint]
-        inputs = pins.current_inputs(query, sources[query.id], known)
+        inputs = _current_inputs(workload, query, sources[query.id], known, pins)
         # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
         artifacts = _last_run([a for a in known if a["input_fingerprint"] == inputs])
         active = newest(verified_chain(workload.name, query.id, promotions.get(query.id, [])))
@@ -186,31 +197,17 @@ def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str
     return found
 
 
-class _Pins:
-    """Newest versions of tables, each looked up once."""
-
-    def __init__(self, workload: Workload) -> None:
-        self._workload = workload
-        self._pinned: dict[str, PinnedTable] = {}
-
-    def current_inputs(self, query: Query, source: str, known: Rows) -> str | None:
-        """The fingerprint of the tables this query read last time, as they are now."""
-        if not known:
-            return None
-        try:
-            read = [self._pin(t["name"], t["location"]) for t in json.loads(known[-1]["tables"])]
-        except TableUnreadable:
-            return None  # it was there before: looking again will say what is wrong with it
-        return input_fingerprint(self._workload, query, source, tuple(read), contract())
-
-    def _pin(self, name: str, location: str) -> PinnedTable:
-        from planopt_assets.engine.tables import pin_table
-
-        declared = {t.name: t.path for t in self._workload.tables}
-        where = declared.get(name) or location
-        if where not in self._pinned:
-            self._pinned[where] = pin_table(name, where)
-        return self._pinned[where]
+def _current_inputs(workload: Workload, query: Query, source: str, known: Rows, pins: Pins) -> str | None:
+    """The fingerprint of the tables this query read last time, as they are now."""
+    if not known:
+        return None
+    declared = {t.name: t.path for t in workload.tables}
+    try:
+        read = [pins.pin(t["name"], declared.get(t["name"]) or t["location"]) for t in json.loads(known[-1]["tables"])]
+    except TableUnreadable:
+        return None  # it was there before: looking again will say what is wrong with it
+    captured = known[-1]["status"] == "captured"
+    return input_fingerprint(workload, query, source, tuple(read), contract(), captured=captured)
 
 
 def _promise(decision: Mapping[str, Any]) -> float:

@@ -47,6 +47,7 @@ def write(spark: SparkSession, root: str, table: str, rows: Sequence[Row], *, ap
             frame.coalesce(1)
             .write.format("delta")
             .mode("append")
+            .option("mergeSchema", "true")  # columns added since the table was made
             .option("txnAppId", app_id)
             .option("txnVersion", version)
             .save(f"{root}/{table}")

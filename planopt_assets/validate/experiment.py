@@ -81,6 +81,9 @@ class Experiment:
             if trial.status == "ok":
                 continue
             how = "ran out of time" if trial.status == "timed_out" else f"failed: {trial.error}"
+            if self._clock() >= self._deadline:
+                self._settle_open("inconclusive", "stopped by budget in the middle of an execution")
+                return False
             if policy is ORIGINAL:
                 self._settle_open("inconclusive", f"the query as it is {how}")
                 return False

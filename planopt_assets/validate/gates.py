@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planopt_assets.store.standing import Standing
@@ -38,7 +40,16 @@ def not_regressed(standing: Standing) -> Gate:
     policy, promoted_by = standing.active.policy, standing.promoted_by
     if promoted_by is None or promoted_by["outcome"] != "accept" or promoted_by["policy_id"] != policy.id:
         return Gate(False, True, f"generation {standing.active.generation} has no accepted verdict in the store")
-    worse = [v for v in standing.verdicts if v["policy_id"] == policy.id and v["outcome"] == "reject"]
+    worse = [v for v in standing.verdicts if v["policy_id"] == policy.id and _worse(v)]
     if worse:
         return Gate(False, True, f"{policy.describe()} was found worse on the current inputs: {worse[0]['reason']}")
     return Gate(True, False, f"{policy.describe()} in force, proven by {promoted_by['verdict_id']}")
+
+
+def _worse(verdict: Mapping[str, Any]) -> bool:
+    """Really worse, not just without the gain it once had: another result, a broken guard, or surely slower."""
+    if verdict["results_equal"] is False:
+        return True
+    guards = [c for c in json.loads(verdict["criteria"]) if not c["name"].startswith("objective:")]
+    slower = verdict["gain_low"] is not None and verdict["gain_low"] > 1.0
+    return slower or any(c["passed"] is False for c in guards)

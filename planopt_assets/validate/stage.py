@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
         if not standing.unjudged:
             words = "no candidate to try" if not standing.verdicts else ""
             results.append(StageResult(query_id, False, words) if words else unchanged(query_id, STAGE))
+            continue
+        if time.monotonic() >= run.deadline:
+            results.append(StageResult(query_id, False, "the run's budget is spent: left for the next run"))
             continue
         run.progress(STAGE, query_id, "interleaved trials against the query as it is")
         experiment = _experiment(run, standing)

@@ -31,12 +31,13 @@ QUERIES = """\
   - {id: by_shop, sql: "SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day: 1000}
   - {id: cities, sql: "SELECT city FROM shops WHERE shop = 3"}
   - {id: forbidden, sql: "SELECT * FROM csv.`/etc/hostname`"}"""
+SHORT = "budgets: {per_candidate: 3, per_query: 60, per_run: 300}"
 IDS = ["by_shop", "cities", "forbidden"]
 
 
 @pytest.fixture
 def file(spark: SparkSession, tmp_path: Path) -> Path:
-    return write_workload_file(make_tables(tmp_path), QUERIES, mode="advise")
+    return write_workload_file(make_tables(tmp_path), QUERIES, mode="advise", extra=SHORT)
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ def test_what_cannot_run_is_one_typed_error_that_names_the_query(spark, tables: 
 def test_a_setting_this_spark_does_not_know_is_refused(workspace: Workspace) -> None:
     with pytest.raises(KnobUnknown, match="no session setting"):
         workspace.isolated(Policy.of({"spark.sql.shuffle.partitoins": "2"}))
-    with pytest.raises(KnobUnknown, match="spark.master"):
+    with pytest.raises(KnobUnknown, match=r"spark\.master"):
         workspace.effective_settings(["spark.master"])
 
 
@@ -130,7 +130,7 @@ def test_a_session_with_other_settings_is_not_taken_over(spark, tables: Path) ->
     with pytest.raises(SessionMismatch, match=r"spark\.master is 'local\[2\]', asked for 'local\[3\]'"):
         open_session(replace(asked, master="local[3]"))
     other = replace(asked, spark_settings=(("spark.sql.shuffle.partitions", "41"),))
-    with pytest.raises(SessionMismatch, match="shuffle.partitions"):
+    with pytest.raises(SessionMismatch, match=r"shuffle\.partitions"):
         open_session(other)
 
 

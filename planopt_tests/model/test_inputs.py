@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from planopt_assets.model import inputs
 from planopt_assets.model.inputs import PinnedTable, input_fingerprint
-from planopt_assets.model.workload import Budgets, Knobs, Query, Workload
+from planopt_assets.model.workload import Budgets, Knobs, Query, Table, Workload
 
 pytestmark = pytest.mark.fast
 
@@ -19,9 +20,9 @@ TABLES = (PinnedTable("orders", "/data/orders", "id-1", 12), PinnedTable("nation
 CONTRACT = {"spark": "4.2.0", "judge": "judge@1"}
 
 
-def fingerprint(**changes: Any) -> str:
+def fingerprint(*, captured: bool = True, **changes: Any) -> str:
     known = {"workload": WORKLOAD, "query": QUERY, "source_text": "SELECT 1", "tables": TABLES, "contract": CONTRACT}
-    return input_fingerprint(**{**known, **changes})
+    return input_fingerprint(**{**known, **changes}, captured=captured)
 
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -39,6 +40,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "a denied knob": {"workload": replace(WORKLOAD, knobs=Knobs(deny=("spark.sql.shuffle.partitions",)))},
     "a pinned knob": {"workload": replace(WORKLOAD, knobs=Knobs(pin=(("spark.a", "1"),)))},
     "the seed": {"workload": replace(WORKLOAD, seed=7)},
+    "leave to run Python": {"workload": replace(WORKLOAD, allow_python=True)},
     "the version of Spark": {"contract": {**CONTRACT, "spark": "4.3.0"}},
     "the version of the judge": {"contract": {**CONTRACT, "judge": "judge@2"}},
 }
@@ -49,6 +51,7 @@ SAME: dict[str, dict[str, Any]] = {
     "where the store is": {"workload": replace(WORKLOAD, store="elsewhere")},
     "where a table is": {"tables": (replace(TABLES[0], location="/moved/orders"), TABLES[1])},
     "the order of the tables": {"tables": TABLES[::-1]},
+    "tables it does not read": {"workload": replace(WORKLOAD, tables=(Table("more", "/data/more"),))},
 }
 
 
@@ -60,6 +63,23 @@ def test_the_fingerprint_changes_with(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("change", SAME.values(), ids=SAME)
 def test_the_fingerprint_does_not_depend_on(change: dict[str, Any]) -> None:
     assert fingerprint(**change) == fingerprint()
+
+
+def test_a_table_registered_since_matters_to_a_query_that_was_not_captured() -> None:
+    # It may be the one the query was refused for.
+    more = replace(WORKLOAD, tables=(Table("more", "/data/more"),))
+    assert fingerprint(captured=False, workload=more) != fingerprint(captured=False)
+
+
+@pytest.mark.parametrize(("master", "same"), [("local[*]", False), ("local[2]", True)])
+def test_the_cores_of_the_machine_matter_where_spark_takes_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, master: str, same: bool
+) -> None:
+    def on(cores: int) -> str:
+        monkeypatch.setattr(inputs.os, "cpu_count", lambda: cores)
+        return fingerprint(workload=replace(WORKLOAD, master=master))
+
+    assert (on(2) == on(64)) is same
 
 
 def test_a_pinned_table_is_named_with_its_version() -> None:

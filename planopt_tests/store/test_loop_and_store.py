@@ -121,8 +121,9 @@ def test_an_unknown_row_has_no_lineage(done: Workload) -> None:
 
 def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workload) -> None:
     before = {name: StoreReader(done.store, done.name).version(name) for name in TABLES}
-    run = run_all(done)
-    assert all(s.settled for s in run.standings().values())
+    steady = [q for q in IDS if q != "broken"]
+    run = run_all(done, steady)
+    assert all(run.standings()[q].settled for q in steady)
     assert not run.workspace.started
     assert {name: run.reader.version(name) for name in TABLES} == before
 
@@ -163,8 +164,54 @@ def test_observe_mode_only_looks(fresh: Workload) -> None:
     looked = replace(fresh, mode="observe")
     run_all(looked, ["by_shop"])
     standing = read_standings(looked)["by_shop"]
-    assert (standing.outcome, standing.verdicts, standing.active) == ("cannot_tell", [], None)
+    assert (standing.outcome, standing.settled, standing.decisions, standing.active) == ("no_change", True, [], None)
     assert "only looks" in standing.reason
+
+
+def test_a_query_only_looked_at_goes_on_when_the_mode_allows_more(fresh: Workload) -> None:
+    run_all(replace(fresh, mode="observe"), ["by_shop"])
+    run = run_all(fresh, ["by_shop"])
+    assert run.standings()["by_shop"].outcome == "accept"
+    assert run.reader.version("plan_artifacts") == 0  # observed once
+
+
+def test_a_refused_query_is_looked_at_again_when_its_table_is_registered(spark: SparkSession, tables: Path) -> None:
+    query = Query("shops_by_path", sql=f"SELECT city FROM delta.`{tables}/data/shops`")
+    whole = workload_of(tables, [query])
+    partial = replace(whole, tables=tuple(t for t in whole.tables if t.name == "sales"))
+    run_all(partial, ["shops_by_path"])
+    refused = read_standings(partial)["shops_by_path"]
+    assert (refused.outcome, refused.settled) == ("refused", True)
+    assert not read_standings(whole)["shops_by_path"].settled
+    run_all(whole, ["shops_by_path"])
+    assert read_standings(whole)["shops_by_path"].outcome == "no_change"
+
+
+def test_a_query_that_failed_is_tried_again_by_every_run(done: Workload) -> None:
+    broken = read_standings(done)["broken"]
+    assert (broken.outcome, broken.settled) == ("cannot_tell", False)
+
+
+def test_a_commit_during_a_run_does_not_exist_for_it(fresh: Workload, tables: Path) -> None:
+    run = new_run(fresh)
+    observe(run, ["by_shop"])
+    make_tables(tables, files=1)
+    for stage in STAGES[1:]:
+        stage(run, ["by_shop"])
+    assert run.standings()["by_shop"].outcome == "accept"
+    assert read_standings(fresh)["by_shop"].outcome == "not_run"
+
+
+def test_when_the_budget_of_the_run_is_spent_the_rest_is_left_for_the_next_run(fresh: Workload) -> None:
+    run = new_run(fresh)
+    for stage in STAGES[:3]:
+        stage(run, ["by_shop"])
+    run.workspace.started_at -= fresh.budgets.per_run
+    (result,) = validate(run, ["by_shop"])
+    assert result.summary == "the run's budget is spent: left for the next run"
+    assert run.standings()["by_shop"].unjudged
+    run_all(fresh, ["by_shop"])
+    assert read_standings(fresh)["by_shop"].outcome == "accept"
 
 
 def test_promotion_by_hand_is_refused_without_an_accepted_verdict(done: Workload) -> None:
@@ -231,9 +278,10 @@ def test_killed_at_any_commit_and_run_again_it_is_promoted_exactly_once(
         made.append(args)
         real(*args, **kwargs)  # type: ignore[arg-type]
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(writer, "write", dying)
+    monkeypatch.setattr(writer, "write", dying)
+    with pytest.raises(KeyboardInterrupt):
         run_all(fresh, ["by_shop"])
+    monkeypatch.undo()
     run_all(fresh, ["by_shop"])
     standing = read_standings(fresh)["by_shop"]
     assert (standing.outcome, standing.settled) == ("accept", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,6 +121,10 @@ def test_generations_that_changed_places_break_the_chain() -> None:
 
 def test_a_generation_that_is_there_twice_breaks_the_chain() -> None:
     assert broken_at([*rows(), rows()[2]]).startswith("generation 3 ")
+
+
+def test_a_chain_that_does_not_start_with_generation_one_is_broken_though_its_hashes_fit() -> None:
+    assert broken_at([stored(replace(CHAIN[0], generation=2))]).startswith("generation 2 ")
 
 
 def test_the_chain_of_another_workload_is_not_this_ones() -> None:

@@ -1,4 +1,4 @@
-"""One experiment: interleaved rounds against the query as it is, until every candidate is settled or the budget is gone."""
+"""One experiment: interleaved rounds against the query as it is, until all is settled or the budget is gone."""
 
 from __future__ import annotations
 
@@ -322,6 +322,14 @@ def test_a_query_whose_budget_is_spent_is_inconclusive() -> None:
 def test_a_run_whose_budget_is_spent_ends_the_experiment_too() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF)), FEWER, run_deadline=100.0 + 9.0)
     assert outcome.verdict.reason == "stopped by budget: only 1 of at least 6 pairs could be run"
+
+
+@pytest.mark.parametrize(("per_query", "cut"), [(11.0, ORIGINAL), (13.0, FEWER)], ids=["original", "candidate"])
+def test_a_budget_that_ends_in_the_middle_of_an_execution_is_nobodys_fault(per_query: float, cut: Policy) -> None:
+    outcome = experiment(FakeWorkspace(costs(HALF), budgets=Budgets(per_query=per_query)), FEWER)
+    assert (outcome.trials[-1].status, outcome.trials[-1].policy_id) == ("timed_out", cut.id)
+    assert outcome.verdict.outcome == "inconclusive"
+    assert outcome.verdict.reason.startswith("stopped by budget")
 
 
 def test_what_is_proven_when_the_budget_ends_is_accepted() -> None:

@@ -1,11 +1,13 @@
-"""The regression gates, both ways: what must pass passes, what must fail fails, and what must never happen says so."""
+"""The regression gates, both ways: what must pass passes, what must fail fails, and a regression is severe."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
 from planopt_assets.validate.gates import Gate, not_regressed, results_equal
-from planopt_tests.rows import FEWER, OTHER, promotion, standing, verdict
+from planopt_tests.rows import FEWER, OTHER, Row, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -30,13 +32,13 @@ def test_a_candidate_that_could_not_be_compared_is_not_counted_as_compared() -> 
     assert results_equal(untold) == Gate(True, False, "1 candidate(s) compared over the whole result")
 
 
-def test_a_rejected_candidate_with_another_result_fails_the_gate_without_breaking_it() -> None:
+def test_a_rejected_candidate_with_another_result_fails_the_gate_and_is_no_regression() -> None:
     wrong = verdict(FEWER, outcome="reject", results_equal=False, reason="the result is not the same: 3 rows")
     gate = results_equal(standing(verdicts=[wrong, verdict(OTHER)]))
     assert gate == Gate(False, False, "1 candidate(s) rejected: the result is not the same: 3 rows")
 
 
-def test_an_accepted_candidate_with_another_result_breaks_the_gate() -> None:
+def test_an_accepted_candidate_with_another_result_is_a_regression() -> None:
     gate = results_equal(standing(verdicts=[verdict(FEWER, outcome="accept", results_equal=False)]))
     assert gate == Gate(False, True, "a verdict accepts a candidate whose result is not the same")
 
@@ -45,29 +47,51 @@ def test_an_accepted_candidate_with_another_result_breaks_the_gate() -> None:
 
 
 def test_a_query_that_runs_as_original_has_not_regressed() -> None:
-    assert not_regressed(standing(), None) == Gate(True, False, "the query runs as original")
+    assert not_regressed(standing()) == Gate(True, False, "the query runs as original")
 
 
 def test_a_policy_in_force_that_was_proven_has_not_regressed() -> None:
-    gate = not_regressed(standing(active=ACTIVE), PROOF)
+    gate = not_regressed(standing(active=ACTIVE, promoted_by=PROOF))
     assert gate == Gate(True, False, "shuffle.partitions=2 in force, proven by ver-run-q-can_1")
 
 
-def test_a_policy_found_worse_on_the_current_inputs_fails_the_gate_without_breaking_it() -> None:
-    worse = verdict(FEWER, outcome="reject", reason="guard wall_ns broken")
-    gate = not_regressed(standing(active=ACTIVE, verdicts=[worse]), PROOF)
-    assert gate == Gate(
-        False, False, "shuffle.partitions=2 was found worse on the current inputs: guard wall_ns broken"
-    )
+def criteria(**passed: bool) -> str:
+    return json.dumps([{"name": name.replace("__", ":"), "passed": found} for name, found in passed.items()])
+
+
+WORSE = {
+    "another result": {"results_equal": False},
+    "a broken guard": {"criteria": criteria(results_equal=True, wall_ns=False, objective__cpu=True)},
+    "surely slower": {"criteria": criteria(objective__cpu=False), "gain_low": 1.01},
+}
+
+
+@pytest.mark.parametrize("found", WORSE.values(), ids=WORSE)
+def test_a_policy_in_force_that_is_found_worse_on_the_current_inputs_is_a_regression(found: Row) -> None:
+    worse = verdict(FEWER, outcome="reject", reason="why", **found)
+    gate = not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[worse]))
+    assert gate == Gate(False, True, "shuffle.partitions=2 was found worse on the current inputs: why")
+
+
+def test_a_policy_in_force_that_only_lost_its_gain_has_not_regressed() -> None:
+    no_gain = verdict(FEWER, outcome="reject", criteria=criteria(wall_ns=True, objective__cpu=False), gain_low=0.99)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[no_gain])).passed
+
+
+def test_a_policy_in_force_that_could_not_be_measured_again_has_not_regressed() -> None:
+    unmeasured = verdict(FEWER, outcome="reject", results_equal=None, gain_low=None)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[unmeasured])).passed
 
 
 @pytest.mark.parametrize("outcome", ["accept", "inconclusive"])
 def test_a_policy_that_was_not_found_worse_stays(outcome: str) -> None:
-    assert not_regressed(standing(active=ACTIVE, verdicts=[verdict(FEWER, outcome=outcome)]), PROOF).passed
+    again = verdict(FEWER, outcome=outcome)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[again])).passed
 
 
 def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> None:
-    assert not_regressed(standing(active=ACTIVE, verdicts=[verdict(OTHER, outcome="reject")]), PROOF).passed
+    other = verdict(OTHER, outcome="reject", results_equal=False)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[other])).passed
 
 
 @pytest.mark.parametrize(
@@ -80,6 +104,6 @@ def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> Non
     ],
     ids=["no verdict", "rejected", "inconclusive", "verdict on another policy"],
 )
-def test_a_policy_in_force_without_an_accepted_verdict_breaks_the_gate(proof) -> None:
-    gate = not_regressed(standing(active=ACTIVE), proof)
+def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Row | None) -> None:
+    gate = not_regressed(standing(active=ACTIVE, promoted_by=proof))
     assert gate == Gate(False, True, "generation 1 has no accepted verdict in the store")

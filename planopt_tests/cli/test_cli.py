@@ -1,0 +1,167 @@
+"""`planopt` as people and scripts use it: real processes, real exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planopt_tests.conftest import make_tables, write_workload_file
+
+PLANOPT = str(Path(sys.executable).parent / "planopt")
+NO_JAVA = {**os.environ, "JAVA_HOME": "/nonexistent", "PATH": str(Path(sys.executable).parent)}
+
+QUERIES = """\
+  - {id: by_shop, sql: "SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day: 1000}
+  - {id: cities, sql: "SELECT city FROM shops WHERE shop = 3"}
+  - {id: forbidden, sql: "DROP TABLE shops"}"""
+SHORT = "budgets: {per_candidate: 3, per_query: 60, per_run: 300}"
+
+
+def planopt(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PLANOPT, *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+def ok(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a workload after `planopt run` in a process of its own, and a copy that never ran."""
+    folder = make_tables(tmp_path_factory.mktemp("cli") / "first")
+    write_workload_file(folder, QUERIES, mode="advise", extra=SHORT)
+    shutil.copytree(folder, folder.with_name("second"))
+    facts = ok(planopt("run", "--json", cwd=folder))
+    assert not facts["nothing_to_do"]
+    return folder
+
+
+@pytest.mark.e2e
+def test_a_second_run_finds_nothing_to_do_and_needs_no_java(ran: Path) -> None:
+    facts = ok(planopt("run", "--json", cwd=ran, env=NO_JAVA))
+    assert facts["nothing_to_do"]
+    assert facts["run_id"] is None
+    text = planopt("run", cwd=ran, env=NO_JAVA)
+    assert text.stdout.startswith("Nothing to do: queries, tables and settings are unchanged")
+
+
+@pytest.mark.e2e
+def test_two_processes_give_the_same_ids(ran: Path) -> None:
+    second = ran.with_name("second")
+    facts = {q["id"]: q for q in ok(planopt("run", "--json", cwd=second))["queries"]}
+    first = {q["id"]: q for q in ok(planopt("status", "--json", cwd=ran, env=NO_JAVA))["queries"]}
+    for query in first:
+        for name in ("plan_fingerprints", "topology_hashes", "decision_ids"):
+            assert first[query][name] == facts[query][name], (query, name)
+    assert first["by_shop"]["policy_id"] == facts["by_shop"]["policy_id"]
+    assert all(first["by_shop"]["plan_fingerprints"])
+
+
+@pytest.mark.e2e
+def test_status_lists_the_same_queries_as_run(ran: Path) -> None:
+    run, status = (ok(planopt(c, "--json", cwd=ran, env=NO_JAVA))["queries"] for c in ("run", "status"))
+    assert run == status
+    assert {q["id"]: q["outcome"] for q in status if q["id"] != "by_shop"} == {
+        "cities": "no_change",
+        "forbidden": "refused",
+    }
+    wanted = {"id", "outcome", "reason", "results_equal", "policy_id", "gain"}
+    assert all(wanted <= set(q) for q in status)
+
+
+@pytest.mark.e2e
+def test_lineage_of_a_verdict_ends_at_source_tables_with_versions(ran: Path) -> None:
+    status = {q["id"]: q for q in ok(planopt("status", "--json", cwd=ran))["queries"]}
+    node = ok(planopt("lineage", status["by_shop"]["verdict_id"], "--json", cwd=ran, env=NO_JAVA))
+    assert node["kind"] == "verdict"
+    text = planopt("lineage", status["by_shop"]["verdict_id"], cwd=ran, env=NO_JAVA).stdout
+    assert "table sales@v5" in text
+    unknown = planopt("lineage", "ver-nothing", cwd=ran, env=NO_JAVA)
+    assert (unknown.returncode, unknown.stderr[:7]) == (1, "PLN-304")
+
+
+@pytest.mark.e2e
+def test_why_shows_the_arithmetic_the_plan_change_and_the_criteria(ran: Path) -> None:
+    facts = ok(planopt("why", "by_shop", "--json", cwd=ran, env=NO_JAVA))
+    assert facts["decisions"][0]["arithmetic"]["partitions_target"] == 2
+    assert "-" in facts["candidates"][0]["diff"]
+    text = planopt("why", "by_shop", cwd=ran, env=NO_JAVA).stdout
+    assert "partitions_target = 2" in text
+
+
+@pytest.mark.e2e
+def test_promote_without_an_accepted_verdict_refuses_before_any_spark_starts(ran: Path) -> None:
+    done = planopt("promote", "cities", cwd=ran, env=NO_JAVA)
+    assert done.returncode == 1
+    assert done.stderr.startswith("PLN-401 query cities: no accepted verdict")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.e2e
+def test_the_report_is_one_file_that_names_every_query(ran: Path) -> None:
+    path = Path(ok(planopt("report", "--json", cwd=ran, env=NO_JAVA))["report"])
+    text = path.read_text(encoding="utf-8")
+    assert all(f'id="{q}"' in text for q in ("by_shop", "cities", "forbidden"))
+    assert "http" not in text
+
+
+@pytest.mark.e2e
+def test_work_without_java_is_one_error_that_says_what_to_install(tmp_path: Path) -> None:
+    write_workload_file(make_tables(tmp_path), QUERIES)
+    done = planopt("run", cwd=tmp_path, env=NO_JAVA)
+    assert done.returncode == 1
+    assert "PLN-202" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["run"], 1, "PLN-001"),
+        (["status", "-w", "nowhere.yaml"], 1, "PLN-001"),
+        (["nonsense"], 2, "No such command"),
+        (["demo", "--scale", "0"], 2, "--scale"),
+        (["why"], 2, "Missing argument"),
+    ],
+)
+def test_a_mistake_is_one_message_and_its_exit_code(tmp_path: Path, words: list[str], code: int, says: str) -> None:
+    done = planopt(*words, cwd=tmp_path)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.fast
+def test_an_unknown_query_is_answered_with_the_nearest_name(tmp_path: Path) -> None:
+    write_workload_file(make_tables(tmp_path, files=1), QUERIES)
+    done = planopt("why", "by_shap", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"] == {
+        "code": "PLN-501",
+        "where": "planopt.yaml",
+        "what": "the workload has no query 'by_shap'",
+        "fix": "did you mean 'by_shop'?",
+    }
+
+
+@pytest.mark.fast
+def test_debug_shows_where_an_error_came_from(tmp_path: Path) -> None:
+    done = planopt("status", "--debug", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.fast
+def test_status_before_the_first_run_says_so(tmp_path: Path) -> None:
+    write_workload_file(make_tables(tmp_path, files=1), QUERIES)
+    facts = ok(planopt("status", "--json", cwd=tmp_path, env=NO_JAVA))
+    assert {q["outcome"] for q in facts["queries"]} == {"not_run"}

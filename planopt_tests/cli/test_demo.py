@@ -1,0 +1,55 @@
+"""`planopt demo` in a process of its own, on four of its ten queries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planopt_assets.demo import APPENDS
+from planopt_assets.engine.tables import pin_table
+from planopt_tests.cli.test_cli import NO_JAVA, ok, planopt
+
+pytestmark = pytest.mark.e2e
+
+FOUR = ["late_shipments", "brand_share", "audit_sample", "nation_directory"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(folder: Path) -> None:
+    words = ["demo", *FOUR, "--scale", "0.01", "--folder", "here", "--json"]
+    facts = ok(planopt(*words, cwd=folder))
+    queries = {q["id"]: q for q in facts["queries"]}
+    assert list(queries) == FOUR
+    assert queries["audit_sample"]["outcome"] == "inconclusive"
+    assert "varies from run to run" in queries["audit_sample"]["reason"]
+    assert queries["nation_directory"]["outcome"] == "no_change"
+    for query in ("late_shipments", "brand_share"):  # a parameterised query and a DataFrame callable
+        assert queries[query]["outcome"] in ("accept", "inconclusive", "reject")
+        assert queries[query]["results_equal"] is True
+        assert queries[query]["policy"] == {"spark.sql.shuffle.partitions": "2"}
+        gain = queries[query]["gain"]
+        assert gain["low"] <= gain["ratio"] <= gain["high"]
+    for query in queries.values():
+        assert (query["generation"] == 1) == (query["outcome"] == "accept")
+    assert Path(facts["report"]).is_file()
+    again = ok(planopt(*words, cwd=folder, env=NO_JAVA))
+    assert again["nothing_to_do"]
+    assert again["queries"] == facts["queries"]
+
+
+def test_the_demo_tables_are_what_frequent_appends_leave(folder: Path) -> None:
+    planopt("demo", "--prepare-only", "--scale", "0.01", "--folder", "here", cwd=folder)
+    for name, appends in APPENDS.items():
+        assert pin_table(name, str(folder / "here" / "data" / name)).version == appends - 1
+
+
+def test_all_ten_demo_queries_are_declared(folder: Path) -> None:
+    planopt("demo", "--prepare-only", "--scale", "0.01", "--folder", "here", cwd=folder)
+    status = json.loads(planopt("status", "-w", "here/planopt.yaml", "--json", cwd=folder).stdout)
+    assert len(status["queries"]) == 10

@@ -1,0 +1,156 @@
+"""Who may import what: the tree of folders is the architecture, and this holds it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planopt_assets import errors
+from planopt_tests.fresh_python import ROOT, output_of
+
+pytestmark = pytest.mark.fast
+
+PACKAGE = ROOT / "planopt_assets"
+FILES = sorted(PACKAGE.rglob("*.py"))
+SPARK = {"pyspark", "py4j", "delta"}
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Every module a file imports, wherever in the file, for type checking only or not."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file.name} imports relatively, which this test does not follow"
+            yield str(node.module)
+
+
+def importers(*libraries: str) -> set[str]:
+    """Files of the package that import one of these libraries, relative to the package."""
+    wanted = set(libraries)
+    return {
+        file.relative_to(PACKAGE).as_posix()
+        for file in FILES
+        if any(module.partition(".")[0] in wanted for module in imports(file))
+    }
+
+
+# Files
+
+
+def test_the_scan_finds_what_it_should() -> None:
+    assert len(FILES) > 50
+    assert "engine/session.py" in importers("pyspark")
+    assert "definitions.py" in importers("dagster")
+
+
+def test_only_the_engine_and_the_store_know_spark_and_delta() -> None:
+    assert {name for name in importers(*SPARK) if not name.startswith(("engine/", "store/"))} == set()
+
+
+def test_only_the_definitions_and_the_command_line_know_dagster() -> None:
+    libraries = {m.partition(".")[0] for f in FILES for m in imports(f) if m.startswith("dagster")}
+    outside = {n for n in importers(*libraries) if not n.startswith("defs/")} - {"definitions.py", "cli.py"}
+    assert outside == set()
+
+
+def test_the_model_imports_the_standard_library_and_itself_only() -> None:
+    foreign = {
+        f"{file.name}: {module}"
+        for file in (PACKAGE / "model").glob("*.py")
+        for module in imports(file)
+        if module.partition(".")[0] not in sys.stdlib_module_names and not module.startswith("planopt_assets.model.")
+    }
+    assert foreign == set()
+
+
+@pytest.mark.parametrize("folder", ["model", "decide", "replan", "observe", "validate", "promote"])
+def test_time_and_chance_are_arguments_of_what_decides(folder: str) -> None:
+    # `Experiment` takes a clock, `round_order` a seed; but for the stages, nothing else reads one or draws.
+    allowed = {"validate/experiment.py": {"time"}, "validate/schedule.py": {"random"}}
+    found = {
+        f"{name}: {module}"
+        for file in (PACKAGE / folder).rglob("*.py")
+        for name in [file.relative_to(PACKAGE).as_posix()]
+        for module in (imports(file) if file.stem != "stage" else ())
+        if module in {"time", "random", "datetime", "uuid", "secrets"} - allowed.get(name, set())
+    }
+    assert found == set()
+
+
+def test_no_file_is_a_drawer_for_things_without_a_place() -> None:
+    drawers = re.compile(r"^_?(utils?|helpers?|common|misc)$")
+    assert [str(f) for f in [*FILES, *ROOT.glob("planopt_tests/**/*.py")] if drawers.match(f.stem)] == []
+
+
+# Processes
+
+
+LIGHT = (
+    *("decide", "decide.decide", "decide.stage", "decide.rules.right_size_shuffle", "decide.rules.right_size_splits"),
+    *("model.workload", "model.evidence", "replan.diff", "replan.candidates", "replan.stage"),
+    *("validate.judge", "validate.experiment", "validate.stage", "observe.fingerprint", "observe.stage"),
+    *("promote.next_generation", "promote.stage", "workload", "run", "store.reader", "store.standing", "report.html"),
+)
+
+
+def test_what_decides_and_what_only_reads_loads_neither_spark_nor_dagster() -> None:
+    code = (
+        "import importlib, sys\n"
+        f"for name in {LIGHT}:\n"
+        "    importlib.import_module(f'planopt_assets.{name}')\n"
+        "    loaded = {m.partition('.')[0] for m in sys.modules} & {'pyspark', 'py4j', 'delta', 'dagster'}\n"
+        "    print(name, *sorted(loaded))\n"
+    )
+    assert output_of(code).splitlines() == list(LIGHT)
+
+
+def test_what_talks_to_spark_does_load_it() -> None:
+    code = "import sys, planopt_assets.engine.sql_gate\nprint('pyspark' in sys.modules, 'dagster' in sys.modules)"
+    assert output_of(code) == "True False\n"
+
+
+def test_loading_the_definitions_starts_no_jvm() -> None:
+    code = (
+        "import psutil, sys\n"
+        "from planopt_assets.definitions import defs\n"
+        "assets = defs().resolve_all_asset_keys()\n"
+        "context = sys.modules.get('pyspark.core.context')\n"
+        "active = context.SparkContext._active_spark_context if context else None\n"
+        "children = [p.name() for p in psutil.Process().children(recursive=True)]\n"
+        "print(len(assets) > 0, active, [name for name in children if 'java' in name])\n"
+    )
+    assert output_of(code) == "True None []\n"
+
+
+# Errors
+
+ERRORS = [e for _, e in inspect.getmembers(errors, inspect.isclass) if issubclass(e, errors.PlanoptError)]
+WITH_CODE = [e for e in ERRORS if "code" in vars(e)]
+
+
+def test_every_error_code_is_unique() -> None:
+    codes = [e.code for e in WITH_CODE]
+    assert sorted(codes) == sorted(set(codes))
+
+
+@pytest.mark.parametrize("error", WITH_CODE, ids=lambda e: e.__name__)
+def test_an_error_code_is_three_digits_in_the_range_the_module_names(error: type[errors.PlanoptError]) -> None:
+    assert re.fullmatch(r"PLN-\d{3}", error.code)
+    assert error is errors.PlanoptError or f"PLN-{error.code[4]}xx" in str(errors.__doc__)
+
+
+def test_every_error_that_can_be_raised_has_a_code_of_its_own() -> None:
+    without = {e.__name__ for e in ERRORS if "code" not in vars(e)}
+    assert without == {"WorkloadError"}  # the base of the mistakes in a workload file; never raised itself
+
+
+@pytest.mark.parametrize("error", WITH_CODE, ids=lambda e: e.__name__)
+def test_every_error_says_in_one_sentence_what_it_is(error: type[errors.PlanoptError]) -> None:
+    assert str(error.__doc__).splitlines()[0].strip()
