@@ -67,7 +67,7 @@ def objection(name: str, value: str, limits: Knobs) -> str | None:
     entry = knob(name)
     if entry is None or entry.may_change_results:
         return f"{name} is not in the knob catalogue"
-    if not entry.low <= int(value) <= entry.high:
+    if not (value.isdecimal() and entry.low <= int(value) <= entry.high):
         return f"{name}={value} is outside {entry.low}..{entry.high}"
     if name in limits.deny:
         return f"{name} is denied in the workload file"

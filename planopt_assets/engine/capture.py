@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from planopt_assets.engine.session import FIRST_EXPRESSION_ID
 from planopt_assets.model.plan import Plan
 from planopt_assets.observe.normalise import metric_ids, normalise
 from planopt_assets.observe.signals import METRICS
@@ -42,7 +43,7 @@ class Capture:
         """The physical plan as it stands now: `initial` before execution, `final` afterwards, with its metrics."""
         info = self._json(self._plan_info.fromSparkPlan(executed_plan))
         values = self._metric_values(metric_ids(info, metrics)) if phase == "final" else {}
-        return normalise(info, phase=phase, tables=self._tables, metric_values=values)
+        return normalise(info, phase=phase, tables=self._tables, metric_values=values, first_id=FIRST_EXPRESSION_ID)
 
     def stages(self, job_group: str) -> tuple[int, list[dict[str, Any]]]:
         """Number of jobs of a group, and the counters of every stage of theirs that ran."""

@@ -9,8 +9,12 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
 from planopt_assets.engine.digest import _hashable, is_float
 from planopt_assets.engine.ordering import sort_columns
+from planopt_assets.errors import QueryFailed
 from planopt_assets.validate.equality import ABSOLUTE, RELATIVE
 
 if TYPE_CHECKING:
@@ -37,6 +41,9 @@ def difference(
         return _content(left, right, types, frame.columns) or (
             _sequence(left, right, types, order) if order is not None else ""
         )
+    except (Py4JJavaError, PySparkException) as error:
+        words = str(error).strip().splitlines()[0][:300]
+        raise QueryFailed(words, where=scratch, fix="check that the store's disk has space for two results") from error
     finally:
         if "://" not in scratch:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.jars import delta_jars
 from planopt_assets.engine.java import check_java
@@ -25,6 +25,7 @@ REQUIRED = {
     "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
 }
 _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
+FIRST_EXPRESSION_ID = 1_000_000_000
 _ASKED = "spark.planopt.asked"
 DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -77,8 +78,18 @@ def open_session(workload: Workload) -> SparkSession:
                 fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
             ) from error
         found.sparkContext.setLogLevel("ERROR")
+        _raise_expression_ids(found)
     _check(found, workload.master, settings)
     return found
+
+
+def _raise_expression_ids(session: SparkSession) -> None:
+    """Let Spark count expressions from a billion on, so that no literal in a plan can be mistaken for one."""
+    jvm: Any = session._jvm
+    counter = jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.NamedExpression$")
+    field = counter.getDeclaredField("curId")
+    field.setAccessible(True)
+    field.get(None).addAndGet(FIRST_EXPRESSION_ID)
 
 
 def _asked(master: str, settings: dict[str, str]) -> str:

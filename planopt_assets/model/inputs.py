@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from planopt_assets.model.ids import content_id
@@ -61,7 +60,6 @@ def input_fingerprint(
             "knobs": [list(workload.knobs.allow), list(workload.knobs.deny), dict(workload.knobs.pin)],
             "seed": workload.seed,
             "allow_python": workload.allow_python,
-            "cores": os.cpu_count() if "*" in workload.master else None,
             "registered": None if captured else sorted([t.name, t.path or t.catalog] for t in workload.tables),
             "contract": contract,
         },

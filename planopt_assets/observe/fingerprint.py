@@ -7,7 +7,7 @@ import re
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.plan import Plan, PlanNode
 
-_JOIN = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|Cross|ExistenceJoin)\b")
+_JOIN = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|LeftSingle|Cross|ExistenceJoin)\b")
 _BUILD = re.compile(r"\bBuild(Left|Right)\b")
 _PARTITIONING = re.compile(r"\b(hashpartitioning|rangepartitioning|RoundRobinPartitioning|SinglePartition)\b")
 _COUNT = re.compile(r"(?:, |\()(\d+)\)(?:, [A-Z_]+)?$")

@@ -22,15 +22,22 @@ _EXPRESSION_ID = re.compile(r"#(\d+)L?")
 _PLAN_ID = re.compile(r",? ?\[plan_id=\d+\]")
 _SUBQUERY_ID = re.compile(r"\[id=#\d+\]")
 _LOCATION = re.compile(r"Location: \w+\s?\(\d+ paths\)\[([^\]]*)\]")
-_SEED = re.compile(r"\b(randn?|uuid|shuffle|randstr|uniform)\(([^()]*?)-?\d{6,}\)")  # drawn at analysis when not given
+_RANDOM = re.compile(r"^Sample |\b(randn?|uuid|shuffle|randstr|uniform)\(")
+_SEED = re.compile(r"(?<=[(, ])-?\d{15,}(?=[), ]|$)")  # drawn at analysis when the query gives none
 
 
 def normalise(
-    info: Mapping[str, Any], *, phase: str, tables: Mapping[str, str], metric_values: Mapping[int, int] | None = None
+    info: Mapping[str, Any],
+    *,
+    phase: str,
+    tables: Mapping[str, str],
+    metric_values: Mapping[int, int] | None = None,
+    first_id: int = 0,
 ) -> Plan:
     """Flatten `info`; expression ids are renumbered by first appearance and paths become table names.
 
-    `tables` maps a location to the registered name, `metric_values` an accumulator id to its value.
+    `tables` maps a location to the registered name, `metric_values` an accumulator id to its value. Numbers below
+    `first_id` are no expression ids: a literal such as `Brand#45` looks just like one.
 
     >>> info = {"nodeName": "Sort", "simpleString": "Sort [a#17 ASC]", "children": [], "metrics": []}
     >>> normalise(info, phase="initial", tables={}).nodes[0].detail
@@ -39,10 +46,12 @@ def normalise(
     ids: dict[str, int] = {}
     values = metric_values or {}
     nodes: list[PlanNode] = []
+
+    def renumbered(found: re.Match[str]) -> str:
+        return f"#{ids.setdefault(found[1], len(ids))}" if int(found[1]) >= first_id else found[0]
+
     for node, parent in _walk(info):
-        detail = _EXPRESSION_ID.sub(
-            lambda m: f"#{ids.setdefault(m[1], len(ids))}", _neutral(node["simpleString"], tables)
-        )
+        detail = _EXPRESSION_ID.sub(renumbered, _neutral(node["simpleString"], tables))
         metrics = {m["name"]: values[m["accumulatorId"]] for m in node["metrics"] if m["accumulatorId"] in values}
         nodes.append(PlanNode(len(nodes), parent, node["nodeName"].strip(), detail, tuple(sorted(metrics.items()))))
     return Plan(phase, tuple(nodes), EXTRACTOR)
@@ -78,7 +87,7 @@ def _walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
 def _neutral(text: str, tables: Mapping[str, str]) -> str:
     text = _PLAN_ID.sub("", text)
     text = _SUBQUERY_ID.sub("", text)
-    text = _SEED.sub(r"\1(\2seed)", text)
+    text = _SEED.sub("seed", text) if _RANDOM.search(text) else text
     return _LOCATION.sub(lambda m: f"Table: {_table(m[1], tables)}", text)
 
 

@@ -114,7 +114,9 @@ def _identity(run: Run, query: Query, tables: tuple[PinnedTable, ...], *, captur
         "query_id": query.id,
         "source": query.source,
         "query_fingerprint": query_fingerprint(query, source),
-        "input_fingerprint": input_fingerprint(run.workload, query, source, tables, contract(), captured=captured),
+        "input_fingerprint": input_fingerprint(
+            run.workload, query, source, tables, contract(run.workload.master), captured=captured
+        ),
         "snapshot_hash": snapshot_hash(tables),
         "policy_id": ORIGINAL.id,
         "tables": json.dumps([asdict(t) for t in tables], sort_keys=True),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
@@ -61,7 +62,7 @@ def print_standings(standings: Iterable[Standing]) -> None:
         changed = standing.policy.describe() if standing.outcome in ("accept", "reject", "inconclusive") else "-"
         color = COLORS.get(standing.outcome, "default")
         gain = standing.gain.describe() if standing.gain else "-"
-        why = _decided_because(standing)
+        why = escape(_decided_because(standing))
         in_force = f"g{standing.active.generation}" if standing.active else "original"
         verdict = f"[{color}]{standing.outcome}[/{color}]"
         table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
@@ -97,7 +98,7 @@ def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
 
 
 def print_why(facts: dict[str, Any]) -> None:
-    _OUT.print(f"[bold]{facts['id']}[/bold]: {facts['outcome']}, {facts['reason']}", soft_wrap=True)
+    _OUT.print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
     _OUT.print(f"in force: {facts['in_force']}\n", soft_wrap=True)
     for decision in facts["decisions"]:
         _OUT.print(
@@ -112,13 +113,19 @@ def print_why(facts: dict[str, Any]) -> None:
         _OUT.print(
             f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({verdict['pairs']} pairs)",
             soft_wrap=True,
+            markup=False,
         )
         table = Table(box=None, pad_edge=False)
         for name in ("criterion", "passed", "as it is", "candidate", "threshold", "note"):
             table.add_column(name, overflow="fold")
         for c in verdict["criteria"]:
             table.add_row(
-                c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"]
+                c["name"],
+                str(c["passed"]),
+                _number(c["baseline"]),
+                _number(c["candidate"]),
+                escape(c["threshold"]),
+                escape(c["note"]),
             )
         _OUT.print(table)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib.metadata import version
 
@@ -12,8 +13,10 @@ from planopt_assets.validate.judge import JUDGE_VERSION
 
 
 @cache
-def contract() -> dict[str, str]:
+def contract(master: str) -> dict[str, str]:
+    """`local[*]` is another Spark on another machine, so its cores count; a cluster's are in its settings."""
     return {
+        "cores": str(os.cpu_count()) if "*" in master else "",
         "spark": version("pyspark"),
         "delta": version("delta-spark"),
         "extractor": EXTRACTOR,

@@ -52,7 +52,8 @@ def kind_of(row_id: str) -> str:
     >>> kind_of("ver-1f2e3d4c5b6a-q1-can_0011"), kind_of("lineitem@v12")
     ('verdict', 'table')
     """
-    return KINDS.get(row_id[:3] if row_id[3:4] in "-_" else "", "table")
+    is_row = "@v" not in row_id and row_id[3:4] in ("-", "_")
+    return KINDS.get(row_id[:3], "table") if is_row else "table"
 
 
 def tree(reader: StoreReader, row_id: str) -> Node:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
 
 from planopt_assets.errors import StoreTooNew, StoreUnreadable
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class StoreReader:
@@ -32,9 +32,11 @@ class StoreReader:
         for column, value in equals.items():
             keep &= pc.field(column) == value
         # Not to_pyarrow_dataset(): with it the process may abort at exit.
-        data = ds.dataset(files, schema=schema, format="parquet")
         wanted = list(dict.fromkeys([*(columns or schema.names), "schema_version", "recorded_at"]))
-        found = data.to_table(columns=wanted, filter=keep)
+        try:
+            found = ds.dataset(files, schema=schema, format="parquet").to_table(columns=wanted, filter=keep)
+        except (OSError, pa.ArrowException) as error:
+            raise self._unreadable(name, error) from error
         newest = pc.max(found["schema_version"]).as_py() if found.num_rows else 0
         if newest > SCHEMA_VERSION:
             raise StoreTooNew(
@@ -51,10 +53,14 @@ class StoreReader:
     def version(self, name: str) -> int:
         """The version of a table, -1 where it does not exist."""
         from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
 
         if not self._exists(name):
             return -1
-        return DeltaTable(self._path(name)).version()
+        try:
+            return DeltaTable(self._path(name)).version()
+        except (DeltaError, OSError) as error:
+            raise self._unreadable(name, error) from error
 
     def _files(self, name: str) -> list[str]:
         from deltalake import DeltaTable
@@ -63,13 +69,17 @@ class StoreReader:
         if not self._exists(name):
             return []
         try:
-            return [uri.removeprefix("file://") for uri in DeltaTable(self._path(name)).file_uris()]
+            uris = DeltaTable(self._path(name)).file_uris()
         except (DeltaError, OSError) as error:
-            raise StoreUnreadable(
-                f"table {name} cannot be read: {str(error).splitlines()[0]}",
-                where=self.root,
-                fix=f"move {name} away to start it anew, or restore it; nothing else reads it",
-            ) from error
+            raise self._unreadable(name, error) from error
+        return [unquote(uri.removeprefix("file://")) if uri.startswith(("/", "file://")) else uri for uri in uris]
+
+    def _unreadable(self, name: str, error: Exception) -> StoreUnreadable:
+        return StoreUnreadable(
+            f"table {name} cannot be read: {str(error).splitlines()[0]}",
+            where=self.root,
+            fix=f"move {name} away to start it anew, or restore it; nothing else reads it",
+        )
 
     def _exists(self, name: str) -> bool:
         from deltalake import DeltaTable

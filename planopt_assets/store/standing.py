@@ -207,7 +207,7 @@ def _current_inputs(workload: Workload, query: Query, source: str, known: Rows, 
     except TableUnreadable:
         return None  # it was there before: looking again will say what is wrong with it
     captured = known[-1]["status"] == "captured"
-    return input_fingerprint(workload, query, source, tuple(read), contract(), captured=captured)
+    return input_fingerprint(workload, query, source, tuple(read), contract(workload.master), captured=captured)
 
 
 def _promise(decision: Mapping[str, Any]) -> float:

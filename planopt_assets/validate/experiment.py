@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,7 @@ class Experiment:
         *,
         trial_prefix: str,
         run_deadline: float,
+        observed_wall_s: Sequence[float] = (),
         rules: Rules | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -53,6 +54,7 @@ class Experiment:
         self._workspace, self._query, self._observed = workspace, query, observed
         self._policies = {c.policy.id: c.policy for c in candidates} | {ORIGINAL.id: ORIGINAL}
         self._candidates = candidates
+        self._observed_wall_s = dict(enumerate(observed_wall_s))
         self._prefix, self._rules, self._clock = trial_prefix, rules or Rules(), clock
         self._deadline = min(run_deadline, clock() + workspace.workload.budgets.per_query)
         self._spent = dict.fromkeys(self._policies, 0.0)
@@ -117,6 +119,7 @@ class Experiment:
         """A candidate gets twice the slowest baseline run of its binding, never more than the budget has left."""
         left = max(1.0, self._deadline - self._clock())
         walls = [t.counters.wall_ns / 1e9 for t in self._runs(ORIGINAL.id, binding) if t.counters]
+        walls += [self._observed_wall_s[binding]] if binding in self._observed_wall_s else []
         if policy is ORIGINAL or not walls:
             return left
         return min(left, max(TIMEOUT_FLOOR_S, TIMEOUT_FACTOR * max(walls)))
@@ -135,7 +138,9 @@ class Experiment:
             for policy_id in self._open():
                 sameness, why = compare(expected, digests[policy_id])
                 if sameness == "different":
-                    control = self._execute(ORIGINAL, binding, number, len(digests), suffix="-control")
+                    control = self._execute(
+                        ORIGINAL, binding, number, len(digests), suffix=f"-control-{policy_id[4:12]}"
+                    )
                     if control.digest is None or compare(expected, control.digest)[0] == "different":
                         return self._settle_open("inconclusive", VARIES)
                     self._settled[policy_id] = _plain("reject", f"the result is not the same: {why}", equal=False)
@@ -165,9 +170,12 @@ class Experiment:
                 self._query, binding
             ):
                 continue
-            why = self._workspace.difference(self._query, binding, ORIGINAL, policy)
-            if why and self._workspace.difference(self._query, binding, ORIGINAL, ORIGINAL):
-                return _plain("inconclusive", VARIES)
+            try:
+                why = self._workspace.difference(self._query, binding, ORIGINAL, policy)
+                if why and self._workspace.difference(self._query, binding, ORIGINAL, ORIGINAL):
+                    return _plain("inconclusive", VARIES)
+            except PlanoptError as error:
+                return _plain("inconclusive", f"the results could not be compared row by row: {error}")
             if why:
                 return _plain("reject", f"the result is not the same: {why}", equal=False)
         return verdict

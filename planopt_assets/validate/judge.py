@@ -69,16 +69,20 @@ def judge(pairs: Sequence[Pair], *, objective: Objective, rules: Rules, done: bo
         f"{gain.ratio:.3f} ({gain.low:.3f} to {gain.high:.3f})",
     )
     guards = (*_guards(pairs, rules), *_binding_guards(pairs, METRIC[objective], rules), _wall_guard(pairs, rules))
-    broken = [c for c in guards if not c.passed]
+    broken = [c for c in guards if c.passed is False]
     outcome: Outcome
     if broken:
         outcome, reason = "reject", f"guard {broken[0].name} broken: {broken[0].note}"
-    elif better.passed:
+    elif better.passed and all(c.passed for c in guards):
         outcome, reason = "accept", gain.describe()
     elif likely.low > 1 - rules.min_gain:
         outcome, reason = "reject", f"no gain of {rules.min_gain:.0%} or more: {gain.describe()}"
     elif done or (len(pairs) >= rules.foresight_pairs and not _may_settle(values, rules)):
-        outcome, reason = "inconclusive", f"noise hides the gain: {gain.describe()}"
+        undecided = [c for c in guards if c.passed is None]
+        hidden = (
+            f"noise hides whether {undecided[0].name} stays within its limit" if undecided else "noise hides the gain"
+        )
+        outcome, reason = "inconclusive", f"{hidden}: {gain.describe()}"
     else:
         return None
     return Verdict(outcome, reason, True, (results_equal(True), *guards, better), gain, len(pairs))
@@ -159,10 +163,13 @@ def _wall_guard(pairs: Sequence[Pair], rules: Rules) -> Criterion:
 
 
 def _ratio_guard(name: str, values: Sequence[tuple[float, float]], rules: Rules) -> Criterion:
-    ratio = ratio_interval(values, name, rules.confidence)
+    """Passed within the limit, broken when surely beyond it; what lies between is undecided (None) and not accepted."""
+    ratio, likely = (ratio_interval(values, name, level) for level in (rules.confidence, rules.hopeless))
+    within = ratio.ratio <= rules.wall_limit and math.isfinite(ratio.high)
+    surely_beyond = likely.low > rules.wall_limit or not math.isfinite(ratio.high)
     return Criterion(
         name,
-        ratio.ratio <= rules.wall_limit,
+        True if within else False if surely_beyond else None,
         fmean(b for b, _ in values),
         fmean(c for _, c in values),
         f"ratio at most {rules.wall_limit:g}",

@@ -53,6 +53,7 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 
 def _experiment(run: Run, standing: Standing) -> Experiment:
     observed = sorted(standing.artifacts, key=lambda a: a["binding"])
+    counters = {c["execution_id"]: c for c in run.reader.rows("runtime_counters", query_id=standing.query_id)}
     return Experiment(
         run.workspace,
         run.workload.query(standing.query_id),
@@ -60,6 +61,7 @@ def _experiment(run: Run, standing: Standing) -> Experiment:
         [digest_from_json(a["digest"]) for a in observed],
         trial_prefix=run.event_id("tri", standing.query_id),
         run_deadline=run.deadline,
+        observed_wall_s=[counters[a["observation_id"]]["wall_ns"] / 1e9 for a in observed],
         rules=run.rules,
     )
 

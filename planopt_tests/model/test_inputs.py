@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.model import inputs
 from planopt_assets.model.inputs import PinnedTable, input_fingerprint
 from planopt_assets.model.workload import Budgets, Knobs, Query, Table, Workload
 
@@ -69,17 +68,6 @@ def test_a_table_registered_since_matters_to_a_query_that_was_not_captured() -> 
     # It may be the one the query was refused for.
     more = replace(WORKLOAD, tables=(Table("more", "/data/more"),))
     assert fingerprint(captured=False, workload=more) != fingerprint(captured=False)
-
-
-@pytest.mark.parametrize(("master", "same"), [("local[*]", False), ("local[2]", True)])
-def test_the_cores_of_the_machine_matter_where_spark_takes_all_of_them(
-    monkeypatch: pytest.MonkeyPatch, master: str, same: bool
-) -> None:
-    def on(cores: int) -> str:
-        monkeypatch.setattr(inputs.os, "cpu_count", lambda: cores)
-        return fingerprint(workload=replace(WORKLOAD, master=master))
-
-    assert (on(2) == on(64)) is same
 
 
 def test_a_pinned_table_is_named_with_its_version() -> None:

@@ -61,7 +61,9 @@ def test_the_version_of_a_table_changes_neither_hash() -> None:
 
 
 def test_the_seed_of_rand_changes_neither_hash() -> None:
-    first, second = (node("Project", f"Project [rand({seed}) AS r#1]") for seed in (-5120938012, 7712093801))
+    first, second = (
+        node("Project", f"Project [rand({seed}) AS r#1]") for seed in (-5120938012512093801, 7712093801771209380)
+    )
     assert hashes(first) == hashes(second)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.plan import ROOT
-from planopt_assets.observe.normalise import DIGEST_NAME, metric_ids
+from planopt_assets.observe.normalise import DIGEST_NAME, metric_ids, normalise
 from planopt_tests.observe.captured import FIXTURES, Info, captured, everywhere, node, outline, plan_of
 
 pytestmark = pytest.mark.fast
@@ -89,10 +89,25 @@ def test_expression_ids_are_numbered_by_first_appearance() -> None:
 # Seeds
 
 
-@pytest.mark.parametrize("call", ["rand(8123456789)", "rand(-8123456789)", "randn(-4411223344)"])
+@pytest.mark.parametrize(
+    "call", ["rand(8123456789012345678)", "rand(-8123456789012345678)", "randn(-441122334455667788)"]
+)
 def test_a_seed_drawn_at_analysis_is_neutral(call: str) -> None:
     (project,) = plan_of(node("Project", f"Project [{call} AS r#1]")).nodes
     assert project.detail == f"Project [{call.partition('(')[0]}(seed) AS r#0]"
+
+
+@pytest.mark.parametrize("text", ["uuid(Some(-8123456789012345678))", "shuffle(a#1, Some(812345678901234567))"])
+def test_a_seed_inside_some_is_neutral_too(text: str) -> None:
+    (project,) = plan_of(node("Project", f"Project [{text} AS r#2]")).nodes
+    assert "seed" in project.detail
+    assert "81234567890" not in project.detail
+
+
+def test_a_literal_that_looks_like_an_expression_id_stays_when_ids_start_higher() -> None:
+    text = "Filter (p_brand#1000000055 = Brand#45)"
+    plan = normalise(node("Filter", text), phase="initial", tables={}, first_id=1_000_000_000)
+    assert plan.nodes[0].detail == "Filter (p_brand#0 = Brand#45)"
 
 
 def test_a_seed_the_author_wrote_stays() -> None:

@@ -36,7 +36,7 @@ def rounds_of(outcome: Outcome) -> dict[int, list[Policy]]:
     policies = {p.id: p for p in (ORIGINAL, FEWER, OTHER)}
     found: dict[int, list[Policy]] = {}
     for trial in outcome.trials:
-        if not trial.id.endswith("-control"):
+        if "-control" not in trial.id:
             found.setdefault(trial.round, []).append(policies[trial.policy_id])
     return found
 
@@ -152,7 +152,7 @@ def test_a_candidate_with_another_result_is_rejected_after_a_control_run_of_the_
     assert verdict.reason == "the result is not the same: the same number of rows, but not the same values"
     assert [(c.name, c.passed) for c in verdict.criteria] == [("results_equal", False)]
     assert (control.policy_id, control.round, control.digest) == (ORIGINAL.id, 2, RIGHT)
-    assert control.id.endswith("-control")
+    assert "-control-" in control.id
 
 
 def test_a_control_run_is_never_counted() -> None:
@@ -160,7 +160,7 @@ def test_a_control_run_is_never_counted() -> None:
         return Ran({**HALF, OTHER: 1.5}[policy], WRONG if policy is OTHER and before == 1 else RIGHT)
 
     outcome = experiment(FakeWorkspace(behaviour), FEWER, OTHER)
-    (control,) = [t for t in outcome.trials if t.id.endswith("-control")]
+    (control,) = [t for t in outcome.trials if "-control-" in t.id]
     assert control.warm_up
     assert [j.verdict.outcome for j in outcome.judged] == ["accept", "reject"]
     assert outcome.judged[0].verdict.pairs == PAIRS

@@ -18,7 +18,7 @@ KNOB = "spark.sql.shuffle.partitions"
 
 TARGET_BYTES = 64 * 1024 * 1024  # Spark's own advisory size of a shuffle partition
 CPU_PER_BLOCK_NS = 200_000  # measured 0.4-0.7 ms with Spark 4.2 on local disk; halved, for the lower end
-WORTH_A_LOOK = 2  # fewer than half as many partitions, or it is not a different plan
+WORTH_A_LOOK = 2  # at most half as many partitions, or it is not a different plan
 
 
 def right_size_shuffle(evidence: Evidence) -> Answer:
