@@ -84,12 +84,25 @@ def open_session(workload: Workload) -> SparkSession:
 
 
 def _raise_expression_ids(session: SparkSession) -> None:
-    """Let Spark count expressions from a billion on, so that no literal in a plan can be mistaken for one."""
-    jvm: Any = session._jvm
-    counter = jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.NamedExpression$")
-    field = counter.getDeclaredField("curId")
+    """Let Spark count expressions from a billion on, so that no literal in a plan can be mistaken for one.
+
+    The counter never leaves the JVM (py4j would turn it into a number): its getter and `addAndGet` are joined there.
+    """
+    java: Any = session._jvm.java  # type: ignore[union-attr]
+    field = java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.NamedExpression$").getDeclaredField(
+        "curId"
+    )
     field.setAccessible(True)
-    field.get(None).addAndGet(FIRST_EXPRESSION_ID)
+    handles, long = java.lang.invoke.MethodHandles, java.lang.Long.TYPE
+    add = handles.lookup().findVirtual(
+        java.lang.Class.forName("java.util.concurrent.atomic.AtomicLong"),
+        "addAndGet",
+        java.lang.invoke.MethodType.methodType(long, long),
+    )
+    amount = session.sparkContext._gateway.new_array(java.lang.Object, 1)  # type: ignore[union-attr]
+    amount[0] = FIRST_EXPRESSION_ID
+    added = handles.filterReturnValue(handles.lookup().unreflectGetter(field), handles.insertArguments(add, 1, amount))
+    added.invokeWithArguments(java.util.ArrayList())
 
 
 def _asked(master: str, settings: dict[str, str]) -> str:
