@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planopt_assets.model.ids import content_id
-from planopt_assets.model.workload import Query, Workload
+from planopt_assets.model.workload import Query, Table, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,13 @@ def input_fingerprint(
             "knobs": [list(workload.knobs.allow), list(workload.knobs.deny), dict(workload.knobs.pin)],
             "seed": workload.seed,
             "allow_python": workload.allow_python,
-            "registered": None if captured else sorted([t.name, t.path or t.catalog] for t in workload.tables),
+            "registered": None if captured else sorted(_registration(workload, t) for t in workload.tables),
             "contract": contract,
         },
     )
+
+
+def _registration(workload: Workload, table: Table) -> list[str]:
+    """A table as the workload file names it: the same wherever the folder stands."""
+    folder = f"{workload.file.parent}/"
+    return [table.name, table.catalog or (table.path or "").removeprefix(folder)]
