@@ -59,7 +59,7 @@ def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
         "summary": result.summary,
         "changed": int(result.changed),
         **result.numbers,
-        **({"details": dg.MetadataValue.md(result.markdown)} if result.markdown else {}),
+        "details": dg.MetadataValue.md(result.markdown or result.summary),
         "dagster/uri": f"{run.workload.store}/{asset}",
         "dagster/table_name": asset,
     }

@@ -29,9 +29,6 @@ class Plan:
     nodes: tuple[PlanNode, ...]
     extractor: str
 
-    def children(self, index: int) -> tuple[PlanNode, ...]:
-        return tuple(n for n in self.nodes if n.parent == index)
-
 
 @dataclass(frozen=True, slots=True)
 class Exchange:

@@ -80,7 +80,7 @@ def test_a_range_of_queries_is_one_run_with_numbers_and_checks_per_query(
         for asset in assets:
             found = materialized(instance, asset)
             assert set(found) == set(IDS), asset
-            assert all(isinstance(m["changed"], int) and m["summary"] for m in found.values())
+            assert all(isinstance(m["changed"], int) and m["summary"] and m["details"] for m in found.values())
     observed = materialized(instance, "plan_artifacts")
     assert observed["by_shop"]["result_rows"] == 17
     assert float(str(observed["by_shop"]["cpu_s"])) > 0
