@@ -50,6 +50,8 @@ def _worse(verdict: Mapping[str, Any]) -> bool:
     """Really worse, not just without the gain it once had: another result, a broken guard, or surely slower."""
     if verdict["results_equal"] is False:
         return True
+    if verdict["outcome"] == "accept":
+        return False
     guards = [c for c in json.loads(verdict["criteria"]) if not c["name"].startswith("objective:")]
     slower = verdict["gain_low"] is not None and verdict["gain_low"] > 1.0
     return slower or any(c["passed"] is False for c in guards)

@@ -107,3 +107,8 @@ def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> Non
 def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Row | None) -> None:
     gate = not_regressed(standing(active=ACTIVE, promoted_by=proof))
     assert gate == Gate(False, True, "generation 1 has no accepted verdict in the store")
+
+
+def test_the_verdict_that_promoted_a_policy_never_counts_against_it() -> None:
+    proof = verdict(FEWER, verdict_id="ver-run-q-can_1", gain_low=1.01)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=proof, verdicts=[proof])).passed
