@@ -1,33 +1,52 @@
-"""`make bench`: every benchmark, each as a table of ratios; `--json` for one object."""
+"""`make bench`: what planopt costs and what it can read, as tables of ratios measured in one run.
+
+overhead   every capture tier against the bare execution of the 22 TPC-H queries
+tpc        captures all TPC-H and TPC-DS queries (`make bench ARGS="tpc --help"`)
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.capture_overhead import capture_overhead
-from planopt_assets.demo import prepare
-from planopt_assets.workload import load_workload
+from benchmarks.capture_overhead import capture_overhead, summary
+from benchmarks.tpc.__main__ import main as tpc
+from benchmarks.tpc.workload import workload
+from planopt_assets.engine.workspace import Workspace
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds per query")
+def main(arguments: Sequence[str]) -> int:
+    name, *rest = arguments or ["overhead"]
+    if name == "tpc":
+        return tpc(rest)
+    if name == "overhead":
+        return overhead(rest)
+    print(__doc__, file=sys.stderr)
+    return 0 if name in ("-h", "--help") else 2
+
+
+def overhead(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make bench", description="Capture tiers against the bare execution.")
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds per query")
     parser.add_argument("--scale", type=float, default=0.1, help="TPC-H scale factor")
     parser.add_argument("--folder", type=Path, default=Path(".planopt/bench"), help="where the data goes")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    options = parser.parse_args()
-    workload = load_workload(prepare(options.folder, options.scale, print if not options.json else lambda words: None))
-    rows = capture_overhead(workload, options.rounds)
+    options = parser.parse_args(arguments)
+    rows = capture_overhead(Workspace(workload(options.folder, "tpch", options.scale)), options.rounds)
     if options.json:
-        print(json.dumps({"capture_overhead": rows}, indent=2))
-        return
-    print("capture overhead: observed over bare execution, wall clock")
-    print(f"{'query':<28}{'bare s':>8}{'ratio':>8}{'low':>8}{'high':>8}")
-    for row in rows:
-        print(f"{row['query']:<28}{row['bare_s']:>8.2f}{row['ratio']:>8.3f}{row['low']:>8.3f}{row['high']:>8.3f}")
+        print(json.dumps({"capture_overhead": rows, "summary": summary(rows)}, indent=2))
+        return 0
+    print("capture over bare execution, wall clock: median of interleaved rounds, with quartiles")
+    print(f"{'query':<12}{'tier':<14}{'bare s':>8}{'ratio':>8}{'low':>8}{'high':>8}")
+    for r in rows:
+        print(f"{r['query']:<12}{r['tier']:<14}{r['bare_s']:>8.2f}{r['ratio']:>8.3f}{r['low']:>8.3f}{r['high']:>8.3f}")
+    for r in summary(rows):
+        print(f"{r['tier']}: median {r['median']:.3f}, worst {r['worst']:.3f} of {r['queries']} queries")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

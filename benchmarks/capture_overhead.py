@@ -1,42 +1,53 @@
-"""What observing a query costs on top of running it: digest, plans and counters against the bare execution."""
+"""What looking at a query costs on top of running it: each capture tier against the bare execution, interleaved."""
 
 from __future__ import annotations
 
 import random
 import statistics
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.policy import ORIGINAL
 
 if TYPE_CHECKING:
-    from planopt_assets.model.workload import Query, Workload
+    from planopt_assets.model.workload import Query
 
 WARM_UP = 2
+Side = Callable[[Workspace, "Query"], float]
 
 
-def capture_overhead(workload: Workload, rounds: int) -> list[dict[str, Any]]:
-    """Per query: median ratio of observed to bare wall clock over interleaved rounds, with its quartiles."""
-    workspace = Workspace(workload)
+def capture_overhead(workspace: Workspace, rounds: int) -> list[dict[str, Any]]:
+    """Per query and tier: median ratio to the bare wall clock over interleaved rounds, with its quartiles.
+
+    `always_on` is what a production run pays; `trial` is what an execution in a trial does (digest, no plan);
+    `observation` has both; `debug` adds EXPLAIN texts.
+    """
     rows = []
-    for query in workload.queries:
-        pairs = [_round(workspace, query, number) for number in range(WARM_UP + rounds)][WARM_UP:]
-        ratios = sorted(observed / bare for bare, observed in pairs)
-        low, ratio, high = statistics.quantiles(ratios, n=4)
-        bare_s = statistics.median(bare for bare, _ in pairs)
-        rows.append({"query": query.id, "bare_s": bare_s, "ratio": ratio, "low": low, "high": high})
-    middle = statistics.median(row["ratio"] for row in rows)
-    worst = max(row["ratio"] for row in rows)
-    whole = statistics.median(row["bare_s"] for row in rows)
-    return [*rows, {"query": "median and worst query", "bare_s": whole, "ratio": middle, "low": middle, "high": worst}]
+    for query in workspace.workload.queries:
+        seconds = [_round(workspace, query, number) for number in range(WARM_UP + rounds)][WARM_UP:]
+        bare = statistics.median(s["bare"] for s in seconds)
+        for tier in (t for t in SIDES if t != "bare"):
+            low, ratio, high = statistics.quantiles([s[tier] / s["bare"] for s in seconds], n=4)
+            rows.append({"query": query.id, "tier": tier, "bare_s": bare, "ratio": ratio, "low": low, "high": high})
+    return rows
 
 
-def _round(workspace: Workspace, query: Query, number: int) -> tuple[float, float]:
-    sides = [_bare, _observed]
-    random.Random(f"{query.id}/{number}").shuffle(sides)
-    seconds = {side: side(workspace, query) for side in sides}
-    return seconds[_bare], seconds[_observed]
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Median and worst query of each tier."""
+    found = []
+    for tier in dict.fromkeys(row["tier"] for row in rows):
+        ratios = [row["ratio"] for row in rows if row["tier"] == tier]
+        found.append({"tier": tier, "median": statistics.median(ratios), "worst": max(ratios), "queries": len(ratios)})
+    return found
+
+
+def _round(workspace: Workspace, query: Query, number: int) -> dict[str, float]:
+    order = list(SIDES)
+    random.Random(f"{query.id}/{number}").shuffle(order)
+    return {name: SIDES[name](workspace, query) for name in order}
 
 
 def _bare(workspace: Workspace, query: Query) -> float:
@@ -45,7 +56,16 @@ def _bare(workspace: Workspace, query: Query) -> float:
     return time.perf_counter() - start
 
 
-def _observed(workspace: Workspace, query: Query) -> float:
+def _captured(workspace: Workspace, query: Query, **how: Any) -> float:
     start = time.perf_counter()
-    workspace.execute(query, 0, ORIGINAL, timeout_s=600)
+    workspace.execute(query, 0, ORIGINAL, timeout_s=600, **how)
     return time.perf_counter() - start
+
+
+SIDES: dict[str, Side] = {
+    "bare": _bare,
+    "always_on": partial(_captured, tier="always_on", digest=False),
+    "trial": _captured,
+    "observation": partial(_captured, tier="always_on"),
+    "debug": partial(_captured, tier="debug"),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -87,6 +88,52 @@ def why(
         _print_json(facts)
     else:
         print_why(facts)
+
+
+@app.command()
+def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+    """The regression gates of some queries, or all, on what is stored; exit code 3 when one fails severely."""
+    from planopt_assets.report.terminal import print_gates
+
+    loaded, standings = _standings(workload, queries)
+    gates = _gates(loaded, queries or list(standings), standings)
+    if as_json:
+        _print_json(
+            {
+                "workload": loaded.name,
+                "gates": [
+                    {"gate": name, "query": query, **asdict(gate)}
+                    for name, answers in gates.items()
+                    for query, gate in answers.items()
+                ],
+            }
+        )
+    else:
+        print_gates(gates)
+    if any(gate.severe for answers in gates.values() for gate in answers.values()):
+        raise typer.Exit(3)
+
+
+@app.command()
+def accept(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    reason: Annotated[str, typer.Option(help="Why the new plan is as it should be; it is stored.")] = "",
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Take the plan a query has now as the one to keep, after `plan_topology_stable` reported a change."""
+    import uuid
+
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.observe.accept import accept_topology
+    from planopt_assets.run import Run
+
+    loaded, _ = _standings(workload, [query])
+    observation = accept_topology(Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True), query, reason)
+    if as_json:
+        _print_json({"query": query, "accepted": observation})
+    else:
+        typer.echo(f"{query}: the plan of {observation} is now the one to keep")
 
 
 @app.command()
@@ -217,21 +264,31 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
         print_standings(shown)
         print_closing(loaded, path)
-    _exit_on_regression(shown)
+    _exit_on_regression(loaded, chosen, standings)
     left = [s.query_id for s in shown if s.unjudged]
     if left:
         _say(f"the budget of the run was spent before {', '.join(left)}: run again to go on")
         raise typer.Exit(5)
 
 
-def _exit_on_regression(standings: list[Any]) -> None:
-    """Exit code 3 when a policy in force is unproven or was found worse."""
-    from planopt_assets.validate.gates import not_regressed, results_equal
+def _gates(workload: Any, queries: list[str], standings: Any) -> dict[str, dict[str, Any]]:
+    from planopt_assets.gates import evaluate
+    from planopt_assets.store.reader import StoreReader
 
-    regressed = {s.query_id: g for s in standings for g in (results_equal(s), not_regressed(s)) if g.severe}
-    for query, gate in regressed.items():
-        _say(f"regression: {query}: {gate.words}")
-    if regressed:
+    return evaluate(queries, StoreReader(workload.store, workload.name), standings)
+
+
+def _exit_on_regression(workload: Any, queries: list[str], standings: Any) -> None:
+    """Exit code 3 when a gate fails severely: a policy found worse, a plan that is not the accepted one, and so on."""
+    severe = [
+        f"{query}: {name}: {gate.words}"
+        for name, answers in _gates(workload, queries, standings).items()
+        for query, gate in answers.items()
+        if gate.severe
+    ]
+    for words in severe:
+        _say(f"regression: {words}")
+    if severe:
         raise typer.Exit(3)
 
 

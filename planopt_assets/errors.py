@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from planopt_assets.redaction import redact
+
 
 class PlanoptError(Exception):
     """A failure planopt understands: `what` went wrong, `where`, and the `fix`.
@@ -19,10 +21,10 @@ class PlanoptError(Exception):
     code: ClassVar[str] = "PLN-000"
 
     def __init__(self, what: str, *, where: str = "", fix: str) -> None:
-        self.what = what
-        self.where = where
-        self.fix = fix
-        super().__init__(what)
+        self.what = redact(what)
+        self.where = redact(where)
+        self.fix = redact(fix)
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         place = f" {self.where}:" if self.where else ""
@@ -257,6 +259,25 @@ class CallableUnusable(PlanoptError):
     code = "PLN-210"
 
 
+class ExplainUnreadable(PlanoptError):
+    """The text of a formatted plan is cut, ambiguous, or of a form planopt does not know."""
+
+    code = "PLN-211"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            what,
+            where="formatted plan",
+            fix="give the whole text as Spark made it, with the blank lines at its end, or capture the plan from Spark",
+        )
+
+
+class ProtocolUnsupported(PlanoptError):
+    """A table needs a feature of the Delta protocol that this engine does not know."""
+
+    code = "PLN-212"
+
+
 # store
 
 
@@ -282,6 +303,12 @@ class RowNotFound(PlanoptError):
     """No stored row has this id."""
 
     code = "PLN-304"
+
+
+class NothingToAccept(PlanoptError):
+    """A query has no captured plan that could be accepted."""
+
+    code = "PLN-305"
 
 
 # promotion
@@ -347,7 +374,7 @@ class SqlRefused(PlanoptError):
         fix: str = "write it as one SELECT over registered tables with built-in functions",
     ) -> None:
         self.query_id = query_id
-        self.part = part
+        self.part = redact(part)
         super().__init__(what, where=f"query {query_id}", fix=fix)
 
     def facts(self) -> dict[str, str]:

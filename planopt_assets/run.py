@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.redaction import redact, redact_all
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.validate.judge import Rules
 
@@ -28,6 +29,10 @@ class StageResult:
     summary: str
     numbers: Mapping[str, int | float] = field(default_factory=dict)
     markdown: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "summary", redact(self.summary))
+        object.__setattr__(self, "markdown", redact(self.markdown))
 
 
 @dataclass
@@ -71,7 +76,7 @@ class Run:
                 workload=self.workload.name,
                 run_id=self.run_id,
                 stage=stage,
-                rows=rows,
+                rows=redact_all(rows),
             )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from planopt_assets import redaction
 from planopt_assets.model.workload import Query, Table, Workload
 
 if TYPE_CHECKING:
@@ -56,6 +57,15 @@ def make_tables(folder: Path, files: int = 6, rows: int = 300) -> Path:
     shops = pa.table({"shop": pa.array(range(17), pa.int64()), "city": pa.array([f"c{i % 4}" for i in range(17)])})
     write_deltalake(folder / "data" / "shops", shops, mode="append")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_one_test() -> Iterator[None]:
+    """What a test declares secret is hidden in no other."""
+    known = set(redaction._known)
+    yield
+    redaction._known.clear()
+    redaction._known.update(known)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,10 @@ from pydantic import Field
 
 from planopt_assets.decide.stage import decide_queries
 from planopt_assets.defs import names
-from planopt_assets.defs.checks import CHECKS, log_evaluations
+from planopt_assets.defs.checks import gates_of, log_evaluations
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage, stage_metadata
+from planopt_assets.gates import CHECKS
 from planopt_assets.observe.stage import observe
 from planopt_assets.promote.stage import promote
 from planopt_assets.replan.stage import replan
@@ -40,9 +41,9 @@ def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
             for asset in names.ASSETS[stage]:
                 metadata = stage_metadata(run, asset, result)
                 context.log_event(dg.AssetMaterialization(asset, partition=result.query_id, metadata=metadata))
-        for name, (asset, gates_of, _) in CHECKS.items():
-            if asset in names.ASSETS[stage]:
-                log_evaluations(context, asset, name, gates_of(run, queries))
+        for name, check in CHECKS.items():
+            if check.asset in names.ASSETS[stage]:
+                log_evaluations(context, name, gates_of(run, name, queries))
         return queries
 
     return step

@@ -9,13 +9,10 @@ OPTIMIZE_JOB = "optimize"  # asset job: one query, a range of queries or all, pi
 OPTIMIZE_SELECTED_JOB = "optimize_selected"  # any list of queries, given as config, in one run and one JVM
 
 ASSETS: dict[str, tuple[str, ...]] = {
-    "observe": ("plan_nodes", "runtime_counters", "plan_artifacts"),
+    "observe": ("plan_nodes", "runtime_counters", "scan_outcomes", "input_tables", "plan_artifacts"),
     "decide": ("policy_decisions",),
     "replan": ("candidate_plans",),
     "validate": ("trials", "verdicts"),
     "promote": ("active_policies",),
 }
 STAGES = tuple(ASSETS)
-
-RESULTS_EQUAL = "results_equal"
-NOT_REGRESSED = "not_regressed"

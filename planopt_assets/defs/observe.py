@@ -9,7 +9,9 @@ observe_assets = stage_assets(
     deps=[],
     descriptions={
         "plan_artifacts": "Plans, fingerprints, inputs and result digest of every observation.",
-        "plan_nodes": "Every operator of the initial and the final plan, with its metrics.",
+        "plan_nodes": "Every operator of the initial and the final plan, with estimates, metrics and error factor.",
         "runtime_counters": "What every execution cost, observations and trials alike.",
+        "scan_outcomes": "What every scan could skip, what it skipped, and why not more.",
+        "input_tables": "The tables of every observation: version, protocol, schema, constraints.",
     },
 )

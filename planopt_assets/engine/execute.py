@@ -12,12 +12,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.counting import Clock, count
 from planopt_assets.engine.digest import read_digest, with_digest
 from planopt_assets.errors import QueryFailed, QueryTimedOut
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.trial import Digest
-from planopt_assets.observe.signals import FILE_BYTES, FILES, SCAN_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,20 +25,41 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from planopt_assets.engine.capture import Capture
+    from planopt_assets.engine.inspect import Inspector
     from planopt_assets.engine.process_cpu import ProcessCpu
+    from planopt_assets.engine.scans import ScanReader
+    from planopt_assets.model.bundle import Planned
+    from planopt_assets.model.scan import ScanFacts, TableScanInfo
+    from planopt_assets.model.workload import CaptureTier
 
 _CANCEL_EVERY_S = 0.2  # a cancel sent before a job exists is lost: repeat it
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One finished execution: counters, digest of the result, and the plan before and after."""
+    """One finished execution: counters, digest of the result, and the plan it ended with.
+
+    The rest is there only where the plan itself was asked for.
+    """
 
     counters: Counters
-    digest: Digest
+    digest: Digest | None  # None where it was not asked for
     final: Plan
-    initial: Plan | None = None  # with `splits`, only where the plan itself is asked for
+    initial: Plan | None = None
     splits: dict[str, list[int]] = field(default_factory=dict)
+    scans: tuple[ScanFacts, ...] = ()
+    offers: dict[str, TableScanInfo] = field(default_factory=dict)  # by table
+    planned: Planned | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """What an execution is measured and read with; one set for a Spark application."""
+
+    capture: Capture
+    scans: ScanReader
+    inspector: Inspector
+    cpu: ProcessCpu
 
 
 def planned(frame: DataFrame, capture: Capture) -> tuple[Plan, dict[str, list[int]]]:
@@ -53,14 +74,18 @@ def execute(
     *,
     tag: str,
     timeout_s: float,
-    with_plan: bool,
-    capture: Capture,
-    cpu: ProcessCpu,
+    tier: CaptureTier | None,
+    instruments: Instruments,
+    digest: bool = True,
 ) -> Execution:
-    """Build, plan and run a frame; planning jobs are counted apart from the query's own."""
+    """Build, plan and run a frame; planning jobs are counted apart from the query's own.
+
+    Without a `tier` only counters and the digest are read: enough for a trial.
+    """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
+    capture, cpu = instruments.capture, instruments.cpu
     context = spark.sparkContext
     watchdog = _Watchdog(context, tag, timeout_s)
     try:
@@ -68,18 +93,22 @@ def execute(
             context.setJobGroup(f"{tag}:plan", f"planopt plans {tag}")
             building = _Stopwatch(cpu)
             frame = build()
-            building.stop()
-            measured: Any = with_digest(frame)  # planopt's own work: on no clock
+            built = building.stop()
+            measured: Any = with_digest(frame) if digest else frame  # planopt's own work: on no clock
             planning = _Stopwatch(cpu)
             query_execution = measured._jdf.queryExecution()
             executed_plan = query_execution.executedPlan()
-            planning.stop()
-            initial = capture.plan(executed_plan, "initial") if with_plan else None
-            splits = capture.splits(executed_plan) if with_plan else {}
+            optimized = planning.stop()
+            initial, splits, scans, explained = None, {}, None, None
+            if tier:
+                explained = instruments.inspector.explained(query_execution) if tier == "debug" else None
+                initial = capture.plan(executed_plan, "initial", estimates=True)
+                splits = capture.splits(executed_plan)
+                scans = instruments.scans.planned(executed_plan, query_execution.optimizedPlan())
             context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
             running = _Stopwatch(cpu)
-            query_execution.toRdd().count()
-            running.stop()
+            rows = int(query_execution.toRdd().count())
+            ran = running.stop()
     except (Py4JJavaError, PySparkException) as error:
         if watchdog.fired:
             raise QueryTimedOut(
@@ -90,50 +119,46 @@ def execute(
         ) from error
     finally:
         context._jsc.clearJobGroup()
-    final = capture.plan(executed_plan, "final") if with_plan else capture.plan(executed_plan, "final", SCAN_METRICS)
-    digest = read_digest(query_execution, frame.columns, [f.dataType for f in frame.schema.fields])
+    final = capture.plan(executed_plan, "final", estimates=tier is not None)
+    types = [f.dataType for f in frame.schema.fields]
+    result = read_digest(query_execution, frame.columns, types) if digest else None
     planning_jobs, _ = capture.stages(f"{tag}:plan")
     jobs, stages = capture.stages(f"{tag}:run")
-    executor_cpu = _sum(stages, "executorCpuTime")
-    counters = Counters(
-        wall_ns=building.wall_ns + planning.wall_ns + running.wall_ns,
-        cpu_ns=building.cpu_ns + planning.cpu_ns + running.cpu_ns + (0 if cpu.includes_executors else executor_cpu),
-        planning_wall_ns=building.wall_ns + planning.wall_ns,
-        planning_cpu_ns=building.cpu_ns + planning.cpu_ns,
+    scans = instruments.scans.measured(scans, executed_plan) if scans is not None else None
+    counters = count(
+        [built, optimized],
+        ran,
+        stages,
+        final,
+        scans,
         planning_jobs=planning_jobs,
-        executor_cpu_ns=executor_cpu,
-        executor_run_ns=_sum(stages, "executorRunTime") * 1_000_000,
-        gc_ns=_sum(stages, "jvmGcTime") * 1_000_000,
         jobs=jobs,
-        stages=len(stages),
-        tasks=_sum(stages, "numCompleteTasks"),
-        failed_tasks=_sum(stages, "numFailedTasks"),
-        shuffle_write_tasks=sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]),
-        input_rows=_sum(stages, "inputRecords"),
-        scan_files=sum(n.metric(FILES) or 0 for n in final.nodes),
-        scan_bytes=sum(n.metric(FILE_BYTES) or 0 for n in final.nodes),
-        shuffle_write_bytes=_sum(stages, "shuffleWriteBytes"),
-        shuffle_write_rows=_sum(stages, "shuffleWriteRecords"),
-        shuffle_read_bytes=_sum(stages, "shuffleReadBytes"),
-        fetch_wait_ns=_sum(stages, "shuffleFetchWaitTime") * 1_000_000,
-        memory_spill_bytes=_sum(stages, "memoryBytesSpilled"),
-        disk_spill_bytes=_sum(stages, "diskBytesSpilled"),
-        peak_memory_bytes=max((s["peakExecutionMemory"] for s in stages), default=0),
-        result_rows=digest.rows,
+        result_rows=rows,
+        cpu_has_executors=cpu.includes_executors,
     )
-    return Execution(counters, digest, final, initial, splits)
+    if tier is None:
+        return Execution(counters, result, final)
+    return Execution(
+        counters,
+        result,
+        final,
+        initial,
+        splits,
+        scans or (),
+        {scan.table: instruments.scans.offers(scan) for scan in scans or ()},
+        instruments.inspector.planned(spark, frame, query_execution, explained),
+    )
 
 
 class _Stopwatch:
-    """Wall clock and CPU of the driver process over one step."""
+    """Started when made; `stop` tells the wall clock and the CPU of the driver process since."""
 
     def __init__(self, cpu: ProcessCpu) -> None:
         self._cpu = cpu
         self._wall, self._cpu_ns = time.perf_counter_ns(), cpu.read_ns()
-        self.wall_ns = self.cpu_ns = 0
 
-    def stop(self) -> None:
-        self.wall_ns, self.cpu_ns = time.perf_counter_ns() - self._wall, self._cpu.read_ns() - self._cpu_ns
+    def stop(self) -> Clock:
+        return Clock(time.perf_counter_ns() - self._wall, self._cpu.read_ns() - self._cpu_ns)
 
 
 class _Watchdog:
@@ -160,10 +185,6 @@ class _Watchdog:
         self.fired = True
         while not self._done.wait(_CANCEL_EVERY_S):
             self._context.cancelJobsWithTag(self._tag)
-
-
-def _sum(stages: list[dict[str, Any]], name: str) -> int:
-    return sum(int(s[name]) for s in stages)
 
 
 def _first_line(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 import uuid
 from functools import cached_property
@@ -11,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.callables import build_frame
 from planopt_assets.engine.capture import Capture
 from planopt_assets.engine.compare import difference
-from planopt_assets.engine.execute import Execution, execute, planned
+from planopt_assets.engine.digest import with_digest
+from planopt_assets.engine.execute import Execution, Instruments, execute, planned
+from planopt_assets.engine.inspect import Inspector
 from planopt_assets.engine.ordering import sort_columns
 from planopt_assets.engine.process_cpu import ProcessCpu
-from planopt_assets.engine.session import open_session
+from planopt_assets.engine.protocol import ProtocolUnsupported, protocol_gate
+from planopt_assets.engine.scans import ScanReader
+from planopt_assets.engine.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.engine.sql_gate import RegisteredRelations, analysis_gate, parse_gate
 from planopt_assets.engine.tables import Pins
-from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed
+from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed, TableUnreadable
 from planopt_assets.model.policy import ORIGINAL, Policy
 
 if TYPE_CHECKING:
@@ -25,9 +30,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from planopt_assets.model.bundle import Planned
     from planopt_assets.model.inputs import PinnedTable
     from planopt_assets.model.plan import Plan
-    from planopt_assets.model.workload import Query, Table, Workload
+    from planopt_assets.model.scan import ScanFacts
+    from planopt_assets.model.table_facts import TableFacts
+    from planopt_assets.model.workload import CaptureTier, Query, Table, Workload
 
 
 class Workspace:
@@ -36,6 +44,8 @@ class Workspace:
     All queries of a run share one JVM; every policy gets an isolated session over the same pinned versions.
     """
 
+    first_expression_id = FIRST_EXPRESSION_ID
+
     def __init__(self, workload: Workload, session: Callable[[], SparkSession] | None = None) -> None:
         self.workload = workload
         self.pins = Pins()
@@ -43,6 +53,8 @@ class Workspace:
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[str, SparkSession] = {}
         self._gated: dict[tuple[str, int, str], frozenset[str]] = {}  # -> locations it reads
+        self._unusable: dict[str, PlanoptError] = {}  # table -> why it cannot be read
+        self._blocked: dict[str, frozenset[str]] = {}  # query -> such tables that it names
         self._executions = 0
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
 
@@ -58,16 +70,31 @@ class Workspace:
 
     @cached_property
     def tables(self) -> tuple[PinnedTable, ...]:
-        """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing."""
-        return tuple(self.pins.pin(t.name, self._location(t)) for t in self.workload.tables)
+        """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing.
+
+        A table that cannot be read stands in the way of the queries that name it, not of the others.
+        """
+        found = []
+        for table in self.workload.tables:
+            try:
+                found.append(self.pins.pin(table.name, self._location(table)))
+                protocol_gate(self.facts(found[-1]))
+            except (TableUnreadable, ProtocolUnsupported) as error:
+                self._unusable[table.name] = error
+        return tuple(found)
+
+    def facts(self, table: PinnedTable) -> TableFacts:
+        """What a table says about itself at the pinned version."""
+        return self.pins.facts(table.name, table.location)
 
     @cached_property
     def capture(self) -> Capture:
         return Capture(self.spark, {_path(t.location): t.name for t in self.tables})
 
     @cached_property
-    def cpu(self) -> ProcessCpu:
-        return ProcessCpu(self.spark)
+    def instruments(self) -> Instruments:
+        scans = ScanReader(self.capture.jvm, self.capture.tables)
+        return Instruments(self.capture, scans, Inspector(self.capture), ProcessCpu(self.spark))
 
     @property
     def cores(self) -> int:
@@ -84,7 +111,7 @@ class Workspace:
                         f"{name!r} is no session setting of this Spark", where=policy.id, fix="correct the knob's name"
                     )
                 session.conf.set(name, value)
-            for table in self.tables:
+            for table in (t for t in self.tables if t.name not in self._unusable):
                 reader = session.read.format("delta").option("versionAsOf", table.version)
                 reader.load(table.location).createOrReplaceTempView(table.name)
             self._sessions[policy.id] = session
@@ -113,12 +140,22 @@ class Workspace:
             raise
         except Exception as error:  # Spark's analyzer and the user's callable: the boundary where it becomes ours
             line = str(error).strip().splitlines()[0][:400]
+            self._check_usable(query, line)
             raise QueryFailed(
                 line, where=f"query {query.id}", fix="correct the query or the tables it names"
             ) from error
 
+    def _check_usable(self, query: Query, text: str) -> None:
+        """A table that cannot be read has no view, so Spark does not find it: say what is wrong with it instead."""
+        named = [name for name in self._unusable if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)]
+        if named:
+            self._blocked[query.id] = frozenset(named)
+            raise self._unusable[named[0]]
+
     def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
         """The registered tables a query names, as the gate saw them; all of them where it never got that far."""
+        if query.id in self._blocked:
+            return tuple(t for t in self.tables if t.name in self._blocked[query.id])
         gated = [reads for (query_id, _, _), reads in self._gated.items() if query_id == query.id]
         paths = {_path(p) for reads in gated for p in reads}
         return tuple(t for t in self.tables if _path(t.location) in paths) if gated else self.tables
@@ -128,19 +165,44 @@ class Workspace:
         return planned(self.frame(query, binding, policy), self.capture)
 
     def execute(
-        self, query: Query, binding: int, policy: Policy, *, timeout_s: float, with_plan: bool = False
+        self,
+        query: Query,
+        binding: int,
+        policy: Policy,
+        *,
+        timeout_s: float,
+        tier: CaptureTier | None = None,
+        digest: bool = True,
     ) -> Execution:
-        """Run a query once under a policy; `with_plan` also captures the plan as it was before the run."""
+        """Run a query once under a policy; with a `tier`, everything planopt keeps of a plan is captured as well."""
         self._executions += 1
         return execute(
             self.isolated(policy),
             lambda: self.frame(query, binding, policy),
             tag=f"{query.id}#{binding}/{policy.id}/{self._unique}-{self._executions}",
             timeout_s=timeout_s,
-            with_plan=with_plan,
-            capture=self.capture,
-            cpu=self.cpu,
+            tier=tier,
+            instruments=self.instruments,
+            digest=digest,
         )
+
+    def replanned(self, query: Query, binding: int) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
+        """The query planned once more, with all that is kept of planning; nothing is executed."""
+        frame = self.frame(query, binding)
+        execution: Any = with_digest(frame)._jdf.queryExecution()
+        initial = self.capture.plan(execution.executedPlan(), "initial")
+        scans = self.instruments.scans.planned(execution.executedPlan(), execution.optimizedPlan())
+        return (
+            self.instruments.inspector.planned(self.isolated(ORIGINAL), frame, execution, None),
+            initial,
+            scans,
+        )
+
+    @property
+    def broadcast_threshold(self) -> int:
+        """Bytes up to which the planner broadcasts a join input; 0 or less: never."""
+        conf: Any = self.spark._jsparkSession.sessionState().conf()
+        return int(conf.autoBroadcastJoinThreshold())
 
     def promises_order(self, query: Query, binding: int) -> bool:
         return sort_columns(self.frame(query, binding)) is not None

@@ -37,6 +37,18 @@ class Counters:
     disk_spill_bytes: int
     peak_memory_bytes: int
     result_rows: int
+    # Since schema version 2; None in older rows, and where an execution was not asked for its plan.
+    killed_tasks: int | None = None
+    broadcast_bytes: int | None = None
+    cache_reads: int | None = None  # scans answered from a cached plan
+    # The scans of registered tables, from all of the table to what matched; row groups are nowhere counted by Spark.
+    table_files: int | None = None
+    table_bytes: int | None = None
+    table_rows: int | None = None
+    partition_files: int | None = None  # left after partition filters
+    partition_bytes: int | None = None
+    read_rows: int | None = None
+    matched_rows: int | None = None
 
     @staticmethod
     def names() -> tuple[str, ...]:

@@ -29,10 +29,6 @@ def query_fingerprint(query: Query, source_text: str) -> str:
     )
 
 
-def snapshot_hash(tables: tuple[PinnedTable, ...]) -> str:
-    return content_id("snp", sorted([t.name, t.table_id, t.version] for t in tables))
-
-
 def input_fingerprint(
     workload: Workload,
     query: Query,
@@ -52,7 +48,7 @@ def input_fingerprint(
         {
             "query": query_fingerprint(query, source_text),
             "runs_per_day": query.runs_per_day,
-            "tables": snapshot_hash(tables),
+            "tables": sorted([t.name, t.table_id, t.version] for t in tables),
             "master": workload.master,
             "settings": dict(workload.spark_settings),
             "objective": workload.objective,

@@ -30,6 +30,7 @@ class Query:
     python: str | None = None
     bindings: tuple[tuple[tuple[str, Scalar], ...], ...] = ((),)  # one entry per binding, sorted (name, value) pairs
     runs_per_day: float = 1.0
+    debug_sample: float | None = None  # None: the workload's
 
     @property
     def source(self) -> Literal["sql", "dataframe"]:
@@ -70,6 +71,7 @@ class Workload:
     budgets: Budgets = field(default_factory=Budgets)
     knobs: Knobs = field(default_factory=Knobs)
     capture: CaptureTier = "always_on"
+    debug_sample: float = 0.1  # share of observations that are captured as `debug` all the same
     allow_python: bool = False  # opt-in: Python callables and Python UDFs in queries
     seed: int = 20_240_101
 

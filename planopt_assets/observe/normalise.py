@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planopt_assets.model.plan import ROOT, Plan, PlanNode
+from planopt_assets.model.plan import ROOT, Estimate, Operator, Plan, PlanNode
 
-EXTRACTOR = "spark-plan-info@1"
+EXTRACTOR = "spark-plan-info@2"
 
 DIGEST_NAME = "planopt_digest"
 """Name of the metrics node planopt puts on top of a measured query; it is not part of the user's plan."""
@@ -32,12 +32,13 @@ def normalise(
     phase: str,
     tables: Mapping[str, str],
     metric_values: Mapping[int, int] | None = None,
+    operators: Sequence[Operator] = (),
     first_id: int = 0,
 ) -> Plan:
     """Flatten `info`; expression ids are renumbered by first appearance and paths become table names.
 
-    `tables` maps a location to the registered name, `metric_values` an accumulator id to its value. Numbers below
-    `first_id` are no expression ids: a literal such as `Brand#45` looks just like one.
+    `tables` maps a location to the registered name, `metric_values` an accumulator id to its value; `operators` have
+    the estimates. Numbers below `first_id` are no expression ids: a literal such as `Brand#45` looks just like one.
 
     >>> info = {"nodeName": "Sort", "simpleString": "Sort [a#17 ASC]", "children": [], "metrics": []}
     >>> normalise(info, phase="initial", tables={}).nodes[0].detail
@@ -45,6 +46,7 @@ def normalise(
     """
     ids: dict[str, int] = {}
     values = metric_values or {}
+    by_metric = {metric: operator for operator in operators for metric in operator.metric_ids}
     nodes: list[PlanNode] = []
 
     def renumbered(found: re.Match[str]) -> str:
@@ -53,19 +55,20 @@ def normalise(
     for node, parent in _walk(info):
         detail = _EXPRESSION_ID.sub(renumbered, _neutral(node["simpleString"], tables))
         metrics = {m["name"]: values[m["accumulatorId"]] for m in node["metrics"] if m["accumulatorId"] in values}
-        nodes.append(PlanNode(len(nodes), parent, node["nodeName"].strip(), detail, tuple(sorted(metrics.items()))))
+        operator = next((by_metric[i] for m in node["metrics"] if (i := m["accumulatorId"]) in by_metric), None)
+        nodes.append(
+            PlanNode(
+                len(nodes),
+                parent,
+                node["nodeName"].strip(),
+                detail,
+                tuple(sorted(metrics.items())),
+                operator.estimate if operator else Estimate(),
+                operator.row_bytes if operator else None,
+                operator.partition_bytes if operator else None,
+            )
+        )
     return Plan(phase, tuple(nodes), EXTRACTOR)
-
-
-def metric_ids(info: Mapping[str, Any], names: frozenset[str]) -> list[int]:
-    """Accumulator ids of the metrics called `names`, anywhere in the tree, each once."""
-    found: dict[int, None] = {}
-    stack = [info]
-    while stack:
-        node = stack.pop()
-        found.update({m["accumulatorId"]: None for m in node["metrics"] if m["name"] in names})
-        stack.extend(node["children"])
-    return list(found)
 
 
 def _walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
@@ -80,7 +83,8 @@ def _walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
             yield node, parent
             below = index
             index += 1
-        if not name.startswith("Reused"):
+        # What is below an empty relation was optimised away: those are logical operators that never ran.
+        if not name.startswith(("Reused", "EmptyRelation")):
             stack.extend((child, below) for child in reversed(node["children"]))
 
 

@@ -8,10 +8,8 @@ from planopt_assets.model.plan import Exchange, Plan, Scan
 from planopt_assets.observe.fingerprint import partition_count, scanned_table
 
 FILES, FILE_BYTES = "number of files read", "size of files read"
-SCAN_METRICS = frozenset({FILES, FILE_BYTES})
 SHUFFLE_BYTES = "shuffle bytes written"
 ROWS = "number of output rows"
-METRICS = frozenset({FILES, FILE_BYTES, SHUFFLE_BYTES, ROWS, "data size", "shuffle records written", "spill size"})
 
 
 def resizable_exchanges(plan: Plan) -> tuple[Exchange, ...]:
@@ -32,3 +30,8 @@ def scans(plan: Plan, splits: Mapping[str, list[int]]) -> tuple[Scan, ...]:
             tasks = left[table].pop(0) if left.get(table) else 0
             found.append(Scan(node.index, table, node.metric(FILES) or 0, node.metric(FILE_BYTES) or 0, tasks))
     return tuple(found)
+
+
+def total(plan: Plan, metric: str) -> int:
+    """A metric summed over all operators that have it."""
+    return sum(node.metric(metric) or 0 for node in plan.nodes)

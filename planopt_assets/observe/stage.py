@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import orjson
-import zstandard
-
-from planopt_assets.errors import PlanoptError, SqlRefused, SqlSyntax
-from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint, snapshot_hash
-from planopt_assets.model.plan import Plan
+from planopt_assets.errors import PlanoptError, ProtocolUnsupported, SqlRefused, SqlSyntax
+from planopt_assets.model.bundle import Parts, differing
+from planopt_assets.model.ids import content_id
+from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
 from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.observe.evidence import digest_json, signals_json
-from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
-from planopt_assets.observe.signals import resizable_exchanges, scans
-from planopt_assets.run import Run, StageResult, unchanged
+from planopt_assets.model.table_facts import snapshot_hash
+from planopt_assets.observe import rows as to_rows
+from planopt_assets.observe.bundle import (
+    Understood,
+    extractors_disagree,
+    other_scans,
+    plain,
+    planned_parts,
+    sampled,
+    understand,
+)
+from planopt_assets.observe.estimates import misled_joins, with_first_estimates, with_log_rows
+from planopt_assets.observe.pushdown.classify import classify
+from planopt_assets.observe.pushdown.thresholds import Thresholds
+from planopt_assets.run import Rows, Run, StageResult, unchanged
 
 if TYPE_CHECKING:
     from planopt_assets.engine.execute import Execution
-    from planopt_assets.model.workload import Query
+    from planopt_assets.model.table_facts import TableFacts
+    from planopt_assets.model.workload import CaptureTier, Query
 
 STAGE = "observe"
 LONG_S = 30
+_TABLES = (
+    "plan_nodes",
+    "runtime_counters",
+    "scan_outcomes",
+    "input_tables",
+    "explains",
+    "provenance",
+    "lineage",
+    "plan_artifacts",
+)
 
 
 def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     """Observe every query whose inputs are not known yet; one refused or failing query does not stop the others."""
     standings = run.standings()
-    rows: dict[str, list[dict[str, Any]]] = {
-        t: [] for t in ("plan_nodes", "runtime_counters", "lineage", "plan_artifacts")
-    }
+    rows: Rows = {t: [] for t in _TABLES}
+    recorded = {row["hash"] for row in run.reader.rows("provenance", ["hash"])}
+    thresholds: Thresholds | None = None  # learned once something is to do
     results = []
     for query_id in query_ids:
         if standings[query_id].observed and not standings[query_id].failed:
@@ -41,130 +60,184 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
             continue
         query = run.workload.query(query_id)
         run.progress(STAGE, query_id, "planning and running it as it is")
-        results.append(_observe_query(run, query, rows))
+        thresholds = thresholds or _thresholds(run)
+        results.append(_Observation(run, query, rows, recorded, thresholds).take())
     run.append(STAGE, rows)
     return results
 
 
-def _observe_query(run: Run, query: Query, rows: dict[str, list[dict[str, Any]]]) -> StageResult:
-    from planopt_assets.decide.knobs import CATALOGUE
+class _Observation:
+    """One query of one run, from its executions to rows."""
 
-    settings = run.workspace.effective_settings(k.name for k in CATALOGUE)
-    executions: list[Execution] = []
-    status, code, error = "captured", None, None
-    try:
-        executions = [_execute_warm(run, query, binding) for binding in range(len(query.bindings))]
-    except PlanoptError as failure:
-        status = "refused" if isinstance(failure, SqlRefused | SqlSyntax) else "failed"
-        code, error, executions = failure.code, str(failure), []
-    tables = run.workspace.tables_read(query)
-    common = {
-        **_identity(run, query, tables, captured=bool(executions)),
-        "status": status,
-        "error_code": code,
-        "error": error,
-    }
-    for binding in range(len(query.bindings) if executions else 1):
+    def __init__(self, run: Run, query: Query, rows: Rows, recorded: set[str], thresholds: Thresholds) -> None:
+        self.run, self.query, self.rows, self.recorded, self.thresholds = run, query, rows, recorded, thresholds
+        self.tier = _tier(run, query)
+
+    def take(self) -> StageResult:
+        from planopt_assets.decide.knobs import CATALOGUE
+
+        self.settings = self.run.workspace.effective_settings(k.name for k in CATALOGUE)
+        bindings = range(len(self.query.bindings))
+        try:
+            executions = [self._execute_warm(binding) for binding in bindings]
+        except PlanoptError as failure:
+            return self._failed(failure)
+        self.tables = self.run.workspace.tables_read(self.query)
+        for binding, (execution, unstable) in zip(bindings, executions, strict=True):
+            self._captured(binding, execution, unstable)
+        return _result(self.query.id, [e for e, _ in executions], self.tables)
+
+    def _execute_warm(self, binding: int) -> tuple[Execution, tuple[str, ...]]:
+        """Run it once to warm up and once to measure, and say which parts of the plan did not come out the same.
+
+        The first run of a query in a JVM costs several times its CPU in class loading and compilation. Where it takes
+        so long that this does not matter, it is planned a second time, but not run.
+        """
+        timeout = self.run.workload.budgets.per_query
+        execute = self.run.workspace.execute
+        first = execute(self.query, binding, ORIGINAL, timeout_s=timeout, tier=self.tier)
+        if first.counters.wall_ns <= LONG_S * 1e9:
+            second = execute(self.query, binding, ORIGINAL, timeout_s=timeout, tier=self.tier)
+            return second, differing(_parts(first), _parts(second))
+        again = self.run.workspace.replanned(self.query, binding)
+        return first, differing(_parts(first), planned_parts(*again))
+
+    def _captured(self, binding: int, execution: Execution, unstable: tuple[str, ...]) -> None:
+        planned, initial, scans = execution.planned, execution.initial, execution.scans
+        assert planned is not None
+        assert initial is not None
+        workspace, query = self.run.workspace, self.query
+        facts = [workspace.facts(t) for t in self.tables]
+        final = with_log_rows(with_first_estimates(execution.final, initial), scans)
+        understood = understand(query.sql, planned, facts, workspace.first_expression_id)
+        contract = to_rows.contract_id(facts)
+        threshold = workspace.broadcast_threshold
+        observation = self._row(
+            binding,
+            facts,
+            {
+                "status": "captured",
+                "capture_tier": self.tier,
+                **to_rows.plan_columns(execution, final),
+                **to_rows.estimate_columns(final, misled_joins(initial, final, threshold)),
+                **to_rows.understood_columns(understood, facts, planned),
+                **to_rows.bundle_columns(
+                    self._all_parts(execution, understood, facts, contract), unstable, planned, contract
+                ),
+                "extractors_disagree": extractors_disagree(
+                    initial, final, planned, workspace.capture.tables, workspace.first_expression_id
+                ),
+                "other_scans": other_scans(initial, scans),
+            },
+            execution,
+        )
+        self.rows["plan_nodes"] += to_rows.node_rows(query.id, observation, (with_log_rows(initial, scans), final))
+        self.rows["explains"] += to_rows.explain_table_rows(query.id, observation, planned)
+        self.rows["provenance"] += to_rows.provenance_rows(query.id, planned, self.recorded)
+        self.rows["runtime_counters"].append(
+            {
+                "query_id": query.id,
+                "execution_id": observation,
+                "purpose": STAGE,
+                "policy_id": ORIGINAL.id,
+                "binding": binding,
+                **asdict(execution.counters),
+            }
+        )
+        self.rows["scan_outcomes"] += self._scan_rows(observation, binding, execution)
+
+    def _scan_rows(self, observation: str, binding: int, execution: Execution) -> list[dict[str, Any]]:
+        assert execution.planned is not None
+        settings = dict(execution.planned.environment.settings)
+        outcomes = [classify(s, execution.offers[s.table], settings, self.thresholds) for s in execution.scans]
+        return [
+            to_rows.scan_row(self.query.id, observation, binding, scan, outcome)
+            for scan, outcome in zip(execution.scans, outcomes, strict=True)
+        ]
+
+    def _all_parts(
+        self, execution: Execution, understood: Understood, facts: Sequence[TableFacts], contract: str
+    ) -> Parts:
+        """What planning gave, and what it was given."""
+        return (
+            *_parts(execution),
+            ("query", understood.canonical.fingerprint),
+            ("snapshot", self._snapshot(facts, execution)),
+            ("contract", contract),
+            ("lineage", content_id("lin", understood.lineage.to_json())),
+            ("udfs", content_id("udf", understood.udfs.to_json())),
+        )
+
+    def _snapshot(self, facts: Sequence[TableFacts], execution: Execution | None) -> str:
+        planned = execution.planned if execution else None
+        return snapshot_hash(facts, dict(planned.environment.settings) if planned else {})
+
+    def _failed(self, failure: PlanoptError) -> StageResult:
+        """A query that may not or cannot run is recorded with the reason, and with the tables that may be it."""
+        refused = isinstance(failure, SqlRefused | SqlSyntax | ProtocolUnsupported)
+        status = "refused" if refused else "failed"
+        self.tables = self.run.workspace.tables_read(self.query)
+        facts = [self.run.workspace.facts(t) for t in self.tables]
+        self._row(0, facts, {"status": status, "error_code": failure.code, "error": str(failure)}, None)
+        return StageResult(self.query.id, True, f"{status}: {failure}", markdown=f"**{status}**: {failure}")
+
+    def _row(
+        self, binding: int, facts: Sequence[TableFacts], columns: dict[str, Any], execution: Execution | None
+    ) -> str:
+        """One row of `plan_artifacts`, with its tables and lineage; returns the observation's id."""
+        from planopt_assets.engine.callables import source_text
+        from planopt_assets.engine.protocol import readable, writable
+        from planopt_assets.store.contract import contract
+        from planopt_assets.store.lineage import edges
+
+        run, query = self.run, self.query
+        source = source_text(run.workload, query)
         observation = run.event_id("obs", query.id, f"b{binding}")
-        row = {
-            **common,
-            "observation_id": observation,
-            "binding": binding,
-            "settings": json.dumps(settings, sort_keys=True),
-        }
-        row["parameters"] = json.dumps(dict(query.bindings[binding]), sort_keys=True)
-        if executions:
-            row |= _captured(executions[binding])
-            rows["plan_nodes"] += _node_rows(query.id, observation, executions[binding])
-            rows["runtime_counters"].append(
-                {
-                    "query_id": query.id,
-                    "execution_id": observation,
-                    "purpose": STAGE,
-                    "policy_id": ORIGINAL.id,
-                    "binding": binding,
-                    **asdict(executions[binding].counters),
-                }
-            )
-        rows["plan_artifacts"].append(row)
-        rows["lineage"] += _edges(query.id, observation, tables)
-    if not executions:
-        return StageResult(query.id, True, f"{status}: {error}", markdown=f"**{status}**: {error}")
-    return _result(query.id, executions, tables)
+        self.rows["plan_artifacts"].append(
+            {
+                "query_id": query.id,
+                "observation_id": observation,
+                "binding": binding,
+                "parameters": plain(dict(query.bindings[binding])),
+                "source": query.source,
+                "query_fingerprint": query_fingerprint(query, source),
+                "input_fingerprint": input_fingerprint(
+                    run.workload, query, source, self.tables, contract(run.workload.master), captured=bool(execution)
+                ),
+                "snapshot_hash": self._snapshot(facts, execution),
+                "policy_id": ORIGINAL.id,
+                "tables": plain([asdict(t) for t in self.tables]),
+                "settings": plain(self.settings),
+                "python_version": platform.python_version(),
+                **columns,
+            }
+        )
+        unreadable, unwritable = {t.name: readable(t) for t in facts}, {t.name: writable(t) for t in facts}
+        self.rows["input_tables"] += to_rows.table_rows(query.id, observation, facts, unreadable, unwritable)
+        self.rows["lineage"] += edges(query.id, STAGE, observation, [t.ref for t in self.tables])
+        return observation
 
 
-def _execute_warm(run: Run, query: Query, binding: int) -> Execution:
-    """Run it once to warm up and once to measure, unless it takes so long that starting up does not matter.
+def _thresholds(run: Run) -> Thresholds:
+    """What counts as little pruning, learned from the store once it holds enough scans."""
+    from planopt_assets.store.pruning_history import AT_LEAST, learned_thresholds
 
-    The first run of a query in a JVM costs several times its CPU in class loading and compilation.
-    """
-    timeout = run.workload.budgets.per_query
-    first = run.workspace.execute(query, binding, ORIGINAL, timeout_s=timeout, with_plan=True)
-    if first.counters.wall_ns > LONG_S * 1e9:
-        return first
-    return run.workspace.execute(query, binding, ORIGINAL, timeout_s=timeout, with_plan=True)
+    if run.reader.table("scan_outcomes", ["scan"]).num_rows < AT_LEAST:
+        return Thresholds()  # no group can be large enough: not worth a Spark job
+    return Thresholds(learned_thresholds(run.workspace.spark, run.workload.store))
 
 
-def _identity(run: Run, query: Query, tables: tuple[PinnedTable, ...], *, captured: bool) -> dict[str, Any]:
-    from planopt_assets.engine.callables import source_text
-    from planopt_assets.store.contract import contract
-
-    source = source_text(run.workload, query)
-    return {
-        "query_id": query.id,
-        "source": query.source,
-        "query_fingerprint": query_fingerprint(query, source),
-        "input_fingerprint": input_fingerprint(
-            run.workload, query, source, tables, contract(run.workload.master), captured=captured
-        ),
-        "snapshot_hash": snapshot_hash(tables),
-        "policy_id": ORIGINAL.id,
-        "tables": json.dumps([asdict(t) for t in tables], sort_keys=True),
-        "python_version": platform.python_version(),
-    }
+def _parts(execution: Execution) -> Parts:
+    assert execution.planned is not None
+    assert execution.initial is not None
+    return planned_parts(execution.planned, execution.initial, execution.scans)
 
 
-def _captured(execution: Execution) -> dict[str, Any]:
-    initial, final = execution.initial, execution.final
-    assert initial is not None
-    return {
-        "plan_fingerprint": plan_fingerprint(initial),
-        "topology_hash": topology_hash(initial),
-        "final_plan_fingerprint": plan_fingerprint(final),
-        "final_topology_hash": topology_hash(final),
-        "extractor": initial.extractor,
-        "signals": signals_json(resizable_exchanges(final), scans(final, execution.splits)),
-        "digest": digest_json(execution.digest),
-        "plan": zstandard.compress(orjson.dumps({"initial": _tree(initial), "final": _tree(final)})),
-    }
-
-
-def _tree(plan: Plan) -> list[list[Any]]:
-    return [[n.parent, n.kind, n.detail] for n in plan.nodes]
-
-
-def _node_rows(query_id: str, observation: str, execution: Execution) -> list[dict[str, Any]]:
-    return [
-        {
-            "query_id": query_id,
-            "observation_id": observation,
-            "phase": plan.phase,
-            "node": n.index,
-            "parent": n.parent,
-            "kind": n.kind,
-            "detail": n.detail,
-            "metrics": json.dumps(dict(n.metrics), sort_keys=True),
-        }
-        for plan in (execution.initial, execution.final)
-        if plan is not None
-        for n in plan.nodes
-    ]
-
-
-def _edges(query_id: str, observation: str, tables: tuple[PinnedTable, ...]) -> list[dict[str, Any]]:
-    from planopt_assets.store.lineage import edges
-
-    return edges(query_id, STAGE, observation, [t.ref for t in tables])
+def _tier(run: Run, query: Query) -> CaptureTier:
+    """`debug` where asked for, and for the sampled share; the same query on the same tables is always sampled alike."""
+    share = run.workload.debug_sample if query.debug_sample is None else query.debug_sample
+    versions = [t.ref for t in run.workspace.tables]
+    return "debug" if run.workload.capture == "debug" or sampled(share, query.id, *versions) else "always_on"
 
 
 def _result(query_id: str, executions: list[Execution], tables: tuple[PinnedTable, ...]) -> StageResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.tree import Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from planopt_assets.model.gate import Gate
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.lineage import Node
     from planopt_assets.store.standing import Standing
@@ -67,6 +68,21 @@ def print_standings(standings: Iterable[Standing]) -> None:
         verdict = f"[{color}]{standing.outcome}[/{color}]"
         table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
     _OUT.print(table)
+
+
+def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
+    """What failed, with its reason; then how many passed, so that silence is not mistaken for success."""
+    failed = [(name, query, gate) for name, of in gates.items() for query, gate in of.items() if not gate.passed]
+    if failed:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("gate", "query", "severity", "why"):
+            table.add_column(column, overflow="fold")
+        for name, query, gate in failed:
+            severity = "[red]error[/red]" if gate.severe else "[yellow]warn[/yellow]"
+            table.add_row(name, query, severity, escape(gate.words))
+        _OUT.print(table)
+    asked = sum(len(of) for of in gates.values())
+    _OUT.print(f"{asked - len(failed)} of {asked} gates passed ({', '.join(gates)})", soft_wrap=True)
 
 
 def _decided_because(standing: Standing) -> str:

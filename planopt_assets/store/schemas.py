@@ -1,6 +1,8 @@
 """The declared schema of every table planopt keeps, in one place.
 
-A new column goes at the end of its table, is nullable, and raises `SCHEMA_VERSION`.
+A new column goes at the end of its table, is nullable, and raises `SCHEMA_VERSION`. Reading needs no migration: what an
+older row does not have is null. Writing adds the columns (the writer merges schemas), so a store moves forward with the
+first append of a newer planopt.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _TEXT, _LONG, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(pa.string())
@@ -52,6 +54,33 @@ TABLES: dict[str, pa.Schema] = {
         digest=_TEXT,  # JSON: digest of the whole result
         plan=pa.binary(),  # zstd JSON: initial and final plan
         python_version=_TEXT,
+        capture_tier=_TEXT,  # always_on | debug
+        canonical_fingerprint=_TEXT,
+        canonical_form=_TEXT,  # sqlglot | analyzed_plan
+        canonical_sql=_TEXT,
+        canonical_reason=_TEXT,  # why sqlglot could not
+        edits=_TEXTS,  # what changed in the query since the observation before
+        planning_env_hash=_TEXT,
+        rulepack_hash=_TEXT,
+        contract_hash=_TEXT,
+        bundle_hash=_TEXT,
+        bundle_parts=_TEXT,  # JSON: part -> hash
+        unstable_parts=_TEXTS,  # parts that came out different when the query was planned again
+        plan_hashes=_TEXT,  # JSON: plan -> hash, bytes, whether it is stored
+        analyzed_plan=pa.binary(),  # zstd JSON
+        optimized_plan=pa.binary(),  # zstd JSON
+        statistics_source=_TEXT,  # the best one among the operators
+        worst_error_factor=_REAL,
+        misled_joins=_TEXT,  # JSON: join inputs on the wrong side of the broadcast threshold
+        output_schema=_TEXT,  # JSON: input and output schemas with their sources
+        column_lineage=_TEXT,  # JSON: required input columns, and where every output column comes from
+        udfs=_TEXT,  # JSON: every UDF with its rung
+        udf_rung=_TEXT,  # the worst of them
+        phases=_TEXT,  # JSON: milliseconds per planning phase
+        effective_rules=_TEXTS,
+        extractors_disagree=_TEXTS,  # tier debug; empty: both extractors see the same plan
+        engine=_TEXT,  # versions of Spark, Delta and Java
+        other_scans=_TEXTS,  # scans that are not the native one of a registered table
     ),
     "plan_nodes": _table(
         observation_id=_TEXT,
@@ -61,6 +90,85 @@ TABLES: dict[str, pa.Schema] = {
         kind=_TEXT,
         detail=_TEXT,
         metrics=_TEXT,  # JSON
+        estimated_rows=_LONG,
+        estimated_bytes=_LONG,
+        statistics_source=_TEXT,  # plan | delta_log | explain | none
+        estimated_at_runtime=_FLAG,
+        actual_rows=_LONG,
+        actual_bytes=_LONG,
+        error_factor=_REAL,
+        error_by=_TEXT,  # rows | bytes
+        operator_ms=_LONG,
+        smallest_partition_bytes=_LONG,
+        median_partition_bytes=_LONG,
+        largest_partition_bytes=_LONG,
+    ),
+    # one row per scan of a registered table
+    "scan_outcomes": _table(
+        observation_id=_TEXT,
+        binding=_LONG,
+        scan=_LONG,  # among the scans of the plan, depth first
+        table=_TEXT,
+        table_version=_LONG,
+        table_class=_TEXT,
+        native=_FLAG,
+        file_index=_TEXT,
+        outcome=_TEXT,  # full_pushdown | expected_residual | partial_pushdown | pushdown_missed | no_predicate
+        reason=_TEXT,
+        finding=_TEXT,  # the avoidable cause and what to do about it; null where there is none
+        conjuncts=_TEXT,  # JSON: each predicate with what could be used, what was pushed, and why
+        families=_TEXTS,
+        pushed_filters=_TEXTS,
+        runtime_filters=_TEXTS,
+        skipping_type=_TEXT,
+        **{
+            f"{stage}_{unit}": _LONG
+            for stage in ("total", "partition", "scanned", "read", "matched")
+            for unit in ("files", "bytes", "rows")
+            if (stage, unit) not in (("matched", "files"), ("matched", "bytes"))
+        },
+        pruned_share=_REAL,  # of the table's bytes
+    ),
+    # one row per table an observation reads
+    "input_tables": _table(
+        observation_id=_TEXT,
+        table=_TEXT,
+        location=_TEXT,
+        table_id=_TEXT,
+        version=_LONG,
+        committed_at=pa.timestamp("us", tz="UTC"),
+        min_reader=_LONG,
+        min_writer=_LONG,
+        reader_features=_TEXTS,
+        writer_features=_TEXTS,
+        unknown_reader_features=_TEXTS,  # a reason not to read it
+        unknown_writer_features=_TEXTS,  # a reason not to maintain it
+        contract=_TEXT,  # JSON: schema and constraints
+        metadata=_TEXT,  # in place of DDL, which Delta does not give
+        statistics_columns=_TEXTS,
+        files=_LONG,
+        bytes=_LONG,
+    ),
+    # EXPLAIN as rows, in tier debug
+    "explains": _table(
+        observation_id=_TEXT,
+        mode=_TEXT,
+        position=_LONG,
+        node_id=_LONG,
+        node=_TEXT,
+        text=_TEXT,
+    ),
+    # what many observations share, stored once: planning environments and rulepacks
+    "provenance": _table(
+        kind=_TEXT,
+        hash=_TEXT,
+        content=_TEXT,  # JSON
+    ),
+    # topologies a person took over as the new normal
+    "accepted_topologies": _table(
+        observation_id=_TEXT,
+        topology_hashes=_TEXTS,  # one per binding
+        reason=_TEXT,
     ),
     "runtime_counters": _table(
         execution_id=_TEXT,  # an observation or a trial

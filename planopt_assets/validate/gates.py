@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from planopt_assets.model.gate import Gate
 
 if TYPE_CHECKING:
     from planopt_assets.store.standing import Standing
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """Passed or not; `severe` failures are regressions, the others are candidates that were rightly turned down."""
-
-    passed: bool
-    severe: bool
-    words: str
 
 
 def results_equal(standing: Standing) -> Gate:

@@ -10,6 +10,7 @@ from planopt_assets.workload.consistency import check_consistency, check_version
 from planopt_assets.workload.mistakes import Mistakes
 from planopt_assets.workload.parse import parse
 from planopt_assets.workload.read import Unreadable, read_text
+from planopt_assets.workload.secrets import learn_secrets
 from planopt_assets.workload.shape import check_shape
 from planopt_assets.workload.sources import Sources, resolve_sources
 from planopt_assets.workload.spec import QueryFields, TableFields, WorkloadFile
@@ -35,7 +36,9 @@ def load_workload(path: str | os.PathLike[str]) -> Workload:
     sources = resolve_sources(document, str(folder), mistakes)
     mistakes.raise_all()
     assert fields is not None, "a file that is not well-formed was not reported"
-    return _build(fields, sources, folder / Path(file).name)
+    workload = _build(fields, sources, folder / Path(file).name)
+    learn_secrets(workload)
+    return workload
 
 
 def _build(fields: WorkloadFile, sources: Sources, file: Path) -> Workload:
@@ -52,6 +55,7 @@ def _build(fields: WorkloadFile, sources: Sources, file: Path) -> Workload:
         budgets=Budgets(fields.budgets.per_candidate, fields.budgets.per_query, fields.budgets.per_run),
         knobs=Knobs(tuple(fields.knobs.allow), tuple(fields.knobs.deny), tuple(sorted(fields.knobs.pin.items()))),
         capture=fields.capture,
+        debug_sample=fields.debug_sample,
         allow_python=fields.allow_python,
         seed=fields.seed,
     )
@@ -69,4 +73,5 @@ def _query(fields: QueryFields, sources: Sources) -> Query:
         python=fields.python,
         bindings=tuple(tuple(sorted(binding.items())) for binding in fields.parameters),
         runs_per_day=fields.runs_per_day,
+        debug_sample=fields.debug_sample,
     )

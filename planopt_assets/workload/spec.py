@@ -87,6 +87,7 @@ Master = Annotated[str, StringConstraints(pattern=_MASTER)]
 Callable = Annotated[str, StringConstraints(pattern=_CALLABLE)]
 CatalogName = Annotated[str, StringConstraints(pattern=_CATALOG)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 SettingValue = Annotated[str, PlainValidator(_setting_text, json_schema_input_type=str | float | bool)]
 ParameterValue = Annotated[Scalar, PlainValidator(_scalar, json_schema_input_type=Scalar)]
 
@@ -148,6 +149,9 @@ class QueryFields(_Mapping):
     )
     runs_per_day: Positive = Field(
         default=1.0, description="How often the query runs in a day; weighs what a gain is worth.", examples=[24]
+    )
+    debug_sample: Share | None = Field(
+        default=None, description="The same as `debug_sample` of the file, for this query alone.", examples=[1.0]
     )
 
 
@@ -236,7 +240,14 @@ class WorkloadFile(_Mapping):
         examples=[{"deny": ["spark.sql.autoBroadcastJoinThreshold"]}],
     )
     capture: CaptureTier = Field(
-        default="always_on", description="How much of each execution is kept.", examples=["always_on"]
+        default="always_on",
+        description="How much is kept of each observation; `debug` adds EXPLAIN texts and a second plan reader.",
+        examples=["always_on"],
+    )
+    debug_sample: Share = Field(
+        default=0.1,
+        description="Share of observations captured as `debug` although `capture` is `always_on`.",
+        examples=[0.1],
     )
     allow_python: bool = Field(
         default=False, description="Whether queries may be Python callables or use Python UDFs.", examples=[False]

@@ -16,10 +16,12 @@ pytestmark = pytest.mark.fast
 GRAPH = """\
 active_policies [promote] <- verdicts; checks: not_regressed
 candidate_plans [replan] <- policy_decisions
-plan_artifacts [observe]
-plan_nodes [observe]
+input_tables [observe]; checks: contract_kept, protocol_compatible
+plan_artifacts [observe]; checks: deterministic, plan_topology_stable
+plan_nodes [observe]; checks: estimates_sane
 policy_decisions [decide] <- plan_artifacts, plan_nodes, runtime_counters
 runtime_counters [observe]
+scan_outcomes [observe]; checks: native_scan, pushdown_effective
 trials [validate] <- candidate_plans
 verdicts [validate] <- candidate_plans; checks: results_equal"""
 

@@ -85,7 +85,7 @@ def test_a_range_of_queries_is_one_run_with_numbers_and_checks_per_query(
     assert observed["by_shop"]["result_rows"] == 17
     assert float(str(observed["by_shop"]["cpu_s"])) > 0
     assert "PLN-101" in str(observed["forbidden"]["summary"])
-    for check in (names.RESULTS_EQUAL, names.NOT_REGRESSED):
+    for check in ("results_equal", "not_regressed"):
         assert set(IDS) <= set(evaluations(result, check))
 
 
@@ -93,7 +93,7 @@ def test_one_query_alone_is_one_partition(instance: dg.DagsterInstance, file: Pa
     result = execute(instance, names.OPTIMIZE_JOB, partition_key="cities")
     assert result.success
     assert set(materialized(instance, "policy_decisions")) == {"cities"}
-    assert evaluations(result, names.NOT_REGRESSED)["cities"].passed
+    assert evaluations(result, "not_regressed")["cities"].passed
 
 
 def test_any_list_of_queries_is_one_run_and_leaves_the_others_alone(instance: dg.DagsterInstance, file: Path) -> None:
@@ -103,7 +103,7 @@ def test_any_list_of_queries_is_one_run_and_leaves_the_others_alone(instance: dg
     for assets in names.ASSETS.values():
         for asset in assets:
             assert set(materialized(instance, asset)) == {"by_shop", "forbidden"}
-    assert set(evaluations(result, names.RESULTS_EQUAL)) == {"by_shop", "forbidden"}
+    assert set(evaluations(result, "results_equal")) == {"by_shop", "forbidden"}
     again = execute(instance, names.OPTIMIZE_SELECTED_JOB, run_config=config)
     assert again.success
     assert {m["changed"] for m in materialized(instance, "plan_artifacts").values()} == {0}
@@ -135,7 +135,7 @@ def test_promote_launched_alone_with_an_accepted_verdict_promotes(instance: dg.D
     result = launch_promote(instance, "by_shop")
     assert result.success
     assert materialized(instance, "active_policies")["by_shop"]["generation"] == 1
-    assert evaluations(result, names.NOT_REGRESSED)["by_shop"].passed
+    assert evaluations(result, "not_regressed")["by_shop"].passed
 
 
 def test_the_checks_fail_on_a_wrong_result_and_on_a_policy_found_worse(
@@ -159,9 +159,9 @@ def test_the_checks_fail_on_a_wrong_result_and_on_a_policy_found_worse(
     writer.append(spark, workload.store, workload=workload.name, run_id="later", stage="validate", rows=rows)
     result = execute(instance, names.OPTIMIZE_JOB, partition_key="by_shop")
     assert not result.success  # both checks block what is downstream of them
-    wrong = evaluations(result, names.RESULTS_EQUAL)["by_shop"]
+    wrong = evaluations(result, "results_equal")["by_shop"]
     assert (wrong.passed, wrong.severity) == (False, dg.AssetCheckSeverity.WARN)
-    regressed = evaluations(result, names.NOT_REGRESSED)["by_shop"]
+    regressed = evaluations(result, "not_regressed")["by_shop"]
     assert not regressed.passed
     assert "found worse on the current inputs" in str(regressed.description)
 

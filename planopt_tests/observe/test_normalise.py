@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.plan import ROOT
-from planopt_assets.observe.normalise import DIGEST_NAME, metric_ids, normalise
+from planopt_assets.observe.normalise import DIGEST_NAME, normalise
 from planopt_tests.observe.captured import FIXTURES, Info, captured, everywhere, node, outline, plan_of
 
 pytestmark = pytest.mark.fast
@@ -156,12 +156,6 @@ def test_metrics_are_named_values_and_one_that_was_never_updated_is_absent() -> 
     scan = node("Scan parquet ", metrics=(("number of files read", 7), ("size of files read", 8)))
     (found,) = plan_of(scan, metric_values={7: 120, 99: 1}).nodes
     assert (found.metric("number of files read"), found.metric("size of files read")) == (120, None)
-
-
-def test_the_accumulators_of_named_metrics_are_found_anywhere_each_once() -> None:
-    shared = node("Exchange", metrics=(("data size", 3), ("fetch wait time", 4)))
-    tree = node("Union", "", shared, node("ReusedExchange", "", shared), metrics=(("data size", 1),))
-    assert sorted(metric_ids(tree, frozenset({"data size"}))) == [1, 3]
 
 
 # Structure

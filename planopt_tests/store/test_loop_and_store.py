@@ -14,6 +14,7 @@ from planopt_assets.decide.stage import decide_queries, decisions_for
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import ChainBroken, PromotionConflict, PromotionRefused, RowNotFound
 from planopt_assets.model.workload import Query, Workload
+from planopt_assets.observe.accept import accept_topology
 from planopt_assets.observe.stage import observe
 from planopt_assets.promote.next_generation import next_generation
 from planopt_assets.promote.stage import promote
@@ -23,7 +24,7 @@ from planopt_assets.store import writer
 from planopt_assets.store.lineage import Node, tree
 from planopt_assets.store.promotions import commit
 from planopt_assets.store.reader import StoreReader
-from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.validate.stage import validate
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.lenient import LENIENT
@@ -55,8 +56,8 @@ def run_all(workload: Workload, ids: list[str] = IDS) -> Run:
 def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Workload:
     """A workload after one whole pass in mode auto; tests that use it only read."""
     folder = make_tables(tmp_path_factory.mktemp("loop"))
-    workload = workload_of(folder, QUERIES, mode="auto")
-    run_all(workload)
+    workload = workload_of(folder, QUERIES, mode="auto", capture="debug")
+    accept_topology(run_all(workload), "by_shop", "looked at it")
     return workload
 
 
@@ -93,7 +94,7 @@ def test_every_row_says_where_it_belongs(done: Workload) -> None:
     reader = StoreReader(done.store, done.name)
     for name in TABLES:
         for row in reader.rows(name):
-            assert (row["workload"], row["schema_version"]) == ("tests", 1)
+            assert (row["workload"], row["schema_version"]) == ("tests", SCHEMA_VERSION)
             assert row["query_id"] in IDS
             assert row["run_id"]
             assert row["recorded_at"] is not None

@@ -1,0 +1,90 @@
+"""Counters of one finished execution, summed from its stages, its plan and its scans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planopt_assets.model.counters import Counters
+from planopt_assets.model.plan import Plan
+from planopt_assets.model.scan import ScanFacts
+from planopt_assets.observe.signals import FILE_BYTES, FILES, total
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Wall clock and CPU of the driver process over one step."""
+
+    wall_ns: int
+    cpu_ns: int
+
+
+def count(
+    planning: Sequence[Clock],
+    running: Clock,
+    stages: list[dict[str, Any]],
+    final: Plan,
+    scans: Sequence[ScanFacts] | None,
+    *,
+    planning_jobs: int,
+    jobs: int,
+    result_rows: int,
+    cpu_has_executors: bool,
+) -> Counters:
+    """`scans` is None where the plan was not asked for: what it would tell stays unknown."""
+    executor_cpu = _sum(stages, "executorCpuTime")
+    planning_wall, planning_cpu = sum(c.wall_ns for c in planning), sum(c.cpu_ns for c in planning)
+    return Counters(
+        wall_ns=planning_wall + running.wall_ns,
+        cpu_ns=planning_cpu + running.cpu_ns + (0 if cpu_has_executors else executor_cpu),
+        planning_wall_ns=planning_wall,
+        planning_cpu_ns=planning_cpu,
+        planning_jobs=planning_jobs,
+        executor_cpu_ns=executor_cpu,
+        executor_run_ns=_sum(stages, "executorRunTime") * 1_000_000,
+        gc_ns=_sum(stages, "jvmGcTime") * 1_000_000,
+        jobs=jobs,
+        stages=len(stages),
+        tasks=_sum(stages, "numCompleteTasks"),
+        failed_tasks=_sum(stages, "numFailedTasks"),
+        shuffle_write_tasks=sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]),
+        input_rows=_sum(stages, "inputRecords"),
+        scan_files=total(final, FILES),
+        scan_bytes=total(final, FILE_BYTES),
+        shuffle_write_bytes=_sum(stages, "shuffleWriteBytes"),
+        shuffle_write_rows=_sum(stages, "shuffleWriteRecords"),
+        shuffle_read_bytes=_sum(stages, "shuffleReadBytes"),
+        fetch_wait_ns=_sum(stages, "shuffleFetchWaitTime") * 1_000_000,
+        memory_spill_bytes=_sum(stages, "memoryBytesSpilled"),
+        disk_spill_bytes=_sum(stages, "diskBytesSpilled"),
+        peak_memory_bytes=max((s["peakExecutionMemory"] for s in stages), default=0),
+        result_rows=result_rows,
+        killed_tasks=_sum(stages, "numKilledTasks"),
+        broadcast_bytes=sum(n.metric("data size") or 0 for n in final.nodes if n.kind == "BroadcastExchange"),
+        cache_reads=sum(n.kind.startswith("InMemoryTableScan") for n in final.nodes),
+        **(_funnel(scans) if scans is not None else {}),
+    )
+
+
+def _funnel(scans: Sequence[ScanFacts]) -> dict[str, int | None]:
+    funnels = [scan.funnel for scan in scans]
+    return {
+        "table_files": _known(f.total.files for f in funnels),
+        "table_bytes": _known(f.total.bytes for f in funnels),
+        "table_rows": _known(f.total.rows for f in funnels),
+        "partition_files": _known(f.partition.files for f in funnels),
+        "partition_bytes": _known(f.partition.bytes for f in funnels),
+        "read_rows": _known(f.read.rows for f in funnels),
+        "matched_rows": _known(f.matched.rows for f in funnels),
+    }
+
+
+def _known(values: Iterable[int | None]) -> int | None:
+    """The sum, or None if one of them is not known: half a sum would be read as the whole."""
+    found = list(values)
+    return sum(v for v in found if v is not None) if all(v is not None for v in found) else None
+
+
+def _sum(stages: list[dict[str, Any]], name: str) -> int:
+    return sum(int(s[name]) for s in stages)

@@ -1,0 +1,66 @@
+"""How one query was planned, read into plain data: logical plans, rules, settings, EXPLAIN texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.engine.provenance import planning, planning_environment, rulepack
+from planopt_assets.model.bundle import Planned
+from planopt_assets.observe.logical import normalise_logical
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import DataFrame, SparkSession
+
+    from planopt_assets.engine.capture import Capture
+    from planopt_assets.model.provenance import PlanningEnvironment, Rulepack
+
+FORMATTED, FORMATTED_FINAL = "formatted", "formatted_final"
+
+
+class Inspector:
+    """Settings and rules belong to a session and are read once for it; the rest is read for every query."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._environments: dict[int, PlanningEnvironment] = {}
+        self._rulepacks: dict[tuple[int, bool], Rulepack] = {}
+
+    def explained(self, executed: JavaObject) -> str:
+        """The plan as text, as it stands now."""
+        return self._capture.jvm.explained(executed, "formatted")
+
+    def planned(self, session: SparkSession, frame: DataFrame, executed: JavaObject, before: str | None) -> Planned:
+        """`executed` is the query execution that was measured; `frame` is the query as its author wrote it.
+
+        `before` is its EXPLAIN text from before it ran, in tier debug: afterwards Spark shows only the sub-queries of
+        the final plan.
+        """
+        jvm, tables = self._capture.jvm, self._capture.tables
+        execution: Any = executed
+        analyzed = frame._jdf.queryExecution().analyzed()
+        return Planned(
+            analyzed=normalise_logical(jvm.tree(analyzed), tables),
+            analyzed_text=jvm.text(analyzed),
+            optimized=normalise_logical(jvm.tree(execution.optimizedPlan()), tables),
+            output=tuple((f.name, f.dataType.simpleString(), f.nullable) for f in frame.schema.fields),
+            planning=planning(frame._jdf.queryExecution(), executed, jvm),
+            environment=self._environment(session),
+            rulepack=self._rulepack(session, executed),
+            explains=() if before is None else self._explains(executed, before),
+        )
+
+    def _explains(self, executed: JavaObject, before: str) -> tuple[tuple[str, str], ...]:
+        others = ((mode, self._capture.jvm.explained(executed, mode)) for mode in ("cost", "codegen"))
+        return ((FORMATTED, before), (FORMATTED_FINAL, self.explained(executed)), *others)
+
+    def _environment(self, session: SparkSession) -> PlanningEnvironment:
+        if id(session) not in self._environments:
+            self._environments[id(session)] = planning_environment(session, self._capture.jvm)
+        return self._environments[id(session)]
+
+    def _rulepack(self, session: SparkSession, executed: JavaObject) -> Rulepack:
+        adaptive = executed.executedPlan().nodeName() == "AdaptiveSparkPlan"
+        if (id(session), adaptive) not in self._rulepacks:
+            self._rulepacks[id(session), adaptive] = rulepack(session, executed)
+        return self._rulepacks[id(session), adaptive]

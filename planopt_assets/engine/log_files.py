@@ -1,0 +1,184 @@
+"""The files of one `_delta_log`: which there are, which must be replayed for a version, and what they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from planopt_assets.errors import TableUnreadable
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+Json = dict[str, Any]
+
+LOG = "_delta_log"
+_NAME = re.compile(
+    r"(?P<version>\d{20})\.(?:(?P<commit>json)|(?P<checksum>crc)|checkpoint\.(?:parquet"
+    r"|(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
+    r"|(?P<uuid>[0-9a-fA-F-]{36})\.(?:json|parquet)))"
+)
+
+
+class LogFiles:
+    """One listing of a log. Whatever it lacks that a reader needs is an error here, also where Spark says nothing."""
+
+    def __init__(self, table: str, location: str) -> None:
+        self._table = table
+        self._location = location
+        self._folder = _file_system(location)
+        self._commits: dict[int, int] = {}  # version -> size
+        self._checksums: set[int] = set()
+        self._checkpoints: dict[int, dict[str, set[str]]] = {}  # version -> the files of each checkpoint of it
+        self._list()
+        if not self._commits and not self._checkpoints:
+            raise TableUnreadable(
+                f"{location} holds no Delta table: it has no log",
+                where=f"table {table}",
+                fix="check the path in the workload file; it must be a folder that holds `_delta_log`",
+            )
+
+    def newest(self) -> int:
+        """The version a reader sees now."""
+        if self._ends_early():
+            self._list()  # the commit may have come between the two names in the first listing
+        if self._ends_early():
+            raise self.damaged(
+                f"its newest commit is missing: a checksum file names version {max(self._checksums)}, "
+                f"the log ends at version {self._last()}"
+            )
+        return self._last()
+
+    def checkpoint(self, version: int) -> tuple[int, list[str]]:
+        """The newest complete checkpoint up to a version, and its files; -1 where the log starts at its beginning."""
+        for at in sorted((v for v in self._checkpoints if v <= version), reverse=True):
+            for kind, names in sorted(self._checkpoints[at].items()):
+                if len(names) == (int(kind) if kind.isdigit() else 1):
+                    return at, sorted(names)
+        return -1, []
+
+    def commits(self, version: int) -> range:
+        """The commits after the newest checkpoint; every one of them must be there and hold something."""
+        if not 0 <= version <= self._last():
+            raise TableUnreadable(
+                f"{self._location} has no version {version}",
+                where=f"table {self._table}",
+                fix=f"ask for a version up to {self._last()}, the newest",
+            )
+        commits = range(self.checkpoint(version)[0] + 1, version + 1)
+        for at in commits:
+            if at not in self._commits and at == 0:
+                raise self.damaged("its log does not begin at version 0, and no checkpoint stands in for what is gone")
+            if at not in self._commits:
+                raise self.damaged(f"commit {at} is missing in its log")
+            if self._commits[at] == 0:
+                # Spark takes it for a commit without actions: the rows it added are gone without an error.
+                raise self.damaged(f"commit {at} in its log is empty")
+        return commits
+
+    def commit_actions(self, version: int) -> Iterator[Json]:
+        """What a commit says; nothing where a checkpoint stands in for it."""
+        return self._lines(f"{version:020d}.json") if version in self._commits else iter(())
+
+    def checkpoint_actions(self, name: str, kinds: tuple[str, ...]) -> Iterator[Json]:
+        """Some kinds of a checkpoint's actions; the column with the list of files, often huge, stays unread."""
+        if name.endswith(".json"):
+            yield from self._lines(name)
+            return
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            with self._folder.open_input_file(f"{LOG}/{name}") as source:
+                parquet = pq.ParquetFile(source)
+                columns = [kind for kind in kinds if kind in parquet.schema_arrow.names]
+                for batch in parquet.iter_batches(columns=columns):
+                    for kind in columns:
+                        yield from ({kind: action} for action in batch.column(kind).drop_null().to_pylist())
+        except (OSError, pa.ArrowException) as error:
+            raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}") from error
+
+    def checksum(self, version: int) -> Json:
+        """What Delta noted after a commit, for its own use; nothing where it did not, or where it cannot be read."""
+        if version not in self._checksums:
+            return {}
+        try:
+            noted = orjson.loads(self._read(f"{version:020d}.crc"))
+        except orjson.JSONDecodeError:
+            return {}
+        return noted if isinstance(noted, dict) else {}
+
+    def damaged(self, what: str) -> TableUnreadable:
+        return TableUnreadable(
+            f"{self._location}: {what}",
+            where=f"table {self._table}",
+            fix="restore the table's `_delta_log` from a backup, or write the table anew",
+        )
+
+    def _last(self) -> int:
+        return max([*self._commits, *self._checkpoints])
+
+    def _ends_early(self) -> bool:
+        """Delta writes a checksum after its commit: one without a commit means that the commit is gone."""
+        return max(self._checksums, default=-1) > self._last()
+
+    def _list(self) -> None:
+        from pyarrow.fs import FileSelector
+
+        try:
+            found = self._folder.get_file_info(FileSelector(LOG, allow_not_found=True))
+        except (OSError, ValueError) as error:
+            raise self._unreachable(error) from error
+        for file in found:
+            if (match := _NAME.fullmatch(file.base_name)) is None:
+                continue
+            version = int(match["version"])
+            if match["commit"]:
+                self._commits[version] = file.size
+            elif match["checksum"]:
+                self._checksums.add(version)
+            elif file.size:
+                kind = match["uuid"] or match["parts"] or "classic"
+                self._checkpoints.setdefault(version, {}).setdefault(kind, set()).add(file.base_name)
+
+    def _lines(self, name: str) -> Iterator[Json]:
+        for line in self._read(name).splitlines():
+            try:
+                action = orjson.loads(line) if line.strip() else {}
+            except orjson.JSONDecodeError as error:
+                raise self.damaged(f"{name} in its log holds a line that is no JSON") from error
+            if not isinstance(action, dict):
+                raise self.damaged(f"{name} in its log holds a line that is no action")
+            yield action
+
+    def _read(self, name: str) -> bytes:
+        try:
+            with self._folder.open_input_stream(f"{LOG}/{name}") as source:
+                return bytes(source.read())
+        except OSError as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: Exception) -> TableUnreadable:
+        return TableUnreadable(
+            f"{self._location} cannot be read: {_first_line(error)}",
+            where=f"table {self._table}",
+            fix="check the path in the workload file and the access to it",
+        )
+
+
+def _file_system(location: str) -> FileSystem:
+    """The table's folder as a file system; what is no local path goes through delta-rs, with its credentials."""
+    from pyarrow.fs import LocalFileSystem, PyFileSystem, SubTreeFileSystem
+
+    if "://" not in location:
+        return SubTreeFileSystem(location, LocalFileSystem())
+    from deltalake.fs import DeltaStorageHandler
+
+    return PyFileSystem(DeltaStorageHandler(location))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -1,0 +1,115 @@
+"""What an observation is made of: the parts that must repeat, and what they say about the query. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.errors import ExplainUnreadable
+from planopt_assets.model.bundle import Parts, Planned
+from planopt_assets.model.canonical import Canonical
+from planopt_assets.model.ids import content_id
+from planopt_assets.model.plan import Plan
+from planopt_assets.model.scan import ScanFacts
+from planopt_assets.observe.agreement import disagreements
+from planopt_assets.observe.canonical import canonical_form, canonical_from_analyzed
+from planopt_assets.observe.column_lineage import column_lineage
+from planopt_assets.observe.explain_text import parse_formatted
+from planopt_assets.observe.fingerprint import plan_fingerprint, scanned_table, topology_hash
+from planopt_assets.observe.udfs import udf_audit
+
+if TYPE_CHECKING:
+    from planopt_assets.model.column_lineage import ColumnLineage
+    from planopt_assets.model.table_facts import TableFacts
+    from planopt_assets.model.udf import UdfAudit
+
+# Leaves that read no table, so that there is nothing to read natively.
+_NO_TABLE = ("LocalTableScan", "Scan OneRowRelation", "Range", "EmptyRelation", "Scan ExistingRDD")
+_SCANS = ("Scan", "BatchScan", "InMemoryTableScan", "FileScan", "HiveTableScan", "LocalTableScan")
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What is known about a query beyond its plan, the same for all its bindings but for literals."""
+
+    canonical: Canonical
+    lineage: ColumnLineage
+    udfs: UdfAudit
+
+
+def understand(sql: str | None, planned: Planned, tables: Sequence[TableFacts], first_id: int) -> Understood:
+    """Canonical form, column lineage and UDFs of a query that Spark has analysed."""
+    schemas = {t.name: [(c.name, c.type) for c in t.columns] for t in tables}
+    found = canonical_form(sql, schemas) if sql is not None else None
+    if found is None or found.form == "analyzed_plan":
+        reason = found.reason if found else "a DataFrame query has no SQL text"
+        found = canonical_from_analyzed(planned.analyzed_text, reason, first_id)
+    named = {t.name: t.name for t in tables}
+    return Understood(found, column_lineage(planned.analyzed, named), udf_audit(planned.analyzed))
+
+
+def planned_parts(planned: Planned, initial: Plan, scans: Sequence[ScanFacts]) -> Parts:
+    """The parts that planning the query again must give again."""
+    return (
+        ("analyzed", content_id("ana", planned.analyzed)),
+        ("optimized", content_id("opt", planned.optimized)),
+        ("plan", plan_fingerprint(initial)),
+        ("topology", topology_hash(initial)),
+        ("scans", content_id("scn", [_planned_scan(s) for s in scans])),
+        ("planning_env", planned.environment.hash),
+        ("rulepack", planned.rulepack.hash),
+        ("output", content_id("out", [list(c) for c in planned.output])),
+    )
+
+
+def _planned_scan(scan: ScanFacts) -> dict[str, Any]:
+    """A scan as it was planned; what the run then read is in no hash."""
+    facts = asdict(scan)
+    funnel = facts.pop("funnel")
+    return {**facts, "funnel": {stage: funnel[stage] for stage in ("total", "partition", "scanned")}}
+
+
+def other_scans(initial: Plan, scans: Sequence[ScanFacts]) -> list[str]:
+    """Kinds of scans in the plan that are not one of these native ones, each named once."""
+    known = {s.table for s in scans}
+    found = [
+        node.kind
+        for node in initial.nodes
+        if node.kind.startswith(_SCANS)
+        and not node.kind.startswith(_NO_TABLE)
+        and (scanned_table(node) not in known or not node.kind.startswith("Scan parquet"))
+    ]
+    return sorted(set(found))
+
+
+def extractors_disagree(
+    initial: Plan, final: Plan, planned: Planned, tables: Mapping[str, str], first_id: int
+) -> list[str] | None:
+    """What the two readers of the plan do not agree on; None where the text was not captured."""
+    texts = dict(planned.explains)
+    found = []
+    for plan, mode in ((initial, "formatted"), (final, "formatted_final")):
+        if mode not in texts:
+            return None
+        try:
+            read = parse_formatted(texts[mode], phase=plan.phase, tables=tables, first_id=first_id)
+        except ExplainUnreadable as error:
+            found.append(f"{plan.phase}: {error.what}")
+            continue
+        found += [f"{plan.phase}: {words}" for words in disagreements(plan, read)]
+    return found
+
+
+def sampled(share: float, *key: str) -> bool:
+    """Whether this one falls into the share; the same key always gives the same answer.
+
+    >>> sampled(0.0, "q"), sampled(1.0, "q")
+    (False, True)
+    """
+    return int(content_id("smp", list(key)).removeprefix("smp_"), 16) < share * 2**64
+
+
+def plain(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

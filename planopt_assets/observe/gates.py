@@ -1,0 +1,218 @@
+"""What observing must not find, as pure answers over a query's history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.model.gate import Gate
+from planopt_assets.observe.contract import contract_drift
+from planopt_assets.observe.stored_plan import read_plan
+from planopt_assets.replan.diff import plan_diff
+
+if TYPE_CHECKING:
+    from planopt_assets.store.observations import History, Observation
+
+MISLED = 10.0
+"""A join input reckoned this many times too large or too small, across the broadcast threshold, is worth a look."""
+
+Row = dict[str, Any]
+
+
+def _of_captured(gate: Callable[[History, Observation], Gate]) -> Callable[[History], Gate]:
+    """A gate that has something to say only where the newest observation succeeded."""
+
+    def asked(history: History) -> Gate:
+        if history.last is None:
+            return Gate(True, False, "not observed yet")
+        if not history.last.captured:
+            row = next(a for a in history.last.artifacts if a["status"] != "captured")
+            return Gate(True, False, f"nothing to look at: the query was {row['status']} ({row['error_code']})")
+        return gate(history, history.last)
+
+    asked.__doc__ = gate.__doc__
+    return asked
+
+
+@_of_captured
+def plan_topology_stable(history: History, last: Observation) -> Gate:
+    """Is the shape of the plan the one that was last accepted?
+
+    A change on the same inputs, settings and engine (`canonical`) is an error until a person accepts it. Where inputs
+    or settings moved (`stable`) it is a warning, where the engine did (`best_effort`) a remark; both then become the
+    accepted shape.
+    """
+    accepted = _accepted(history)
+    if accepted is None or accepted is last:
+        return Gate(True, False, "first observation: its plan is the one to keep" if accepted is None else "accepted")
+    if accepted.topologies == last.topologies:
+        if accepted.final_topologies == last.final_topologies:
+            return Gate(True, False, "same plan as accepted, before and after execution")
+        diff = _diff(accepted, last, "final")
+        return Gate(True, False, "same plan; only what adaptive execution made of it differs (best_effort)", diff)
+    tier = determinism_tier(accepted, last)
+    words = {
+        "canonical": "the plan changed though inputs, settings and engine did not",
+        "stable": "the plan changed after inputs or settings did",
+        "best_effort": "the plan changed with the engine",
+    }[tier]
+    words = f"{words} ({tier}); accept it with `planopt accept {last.query_id}`" if tier == "canonical" else words
+    return Gate(
+        tier == "best_effort",
+        tier == "canonical",
+        f"{words} ({tier})" if tier != "canonical" else words,
+        _diff(accepted, last, "initial"),
+    )
+
+
+def determinism_tier(before: Observation, after: Observation) -> str:
+    """How surely two observations should have had the same plan: `canonical`, `stable` or `best_effort`."""
+    pairs = list(zip(before.artifacts, after.artifacts, strict=False))
+    if any(
+        a["engine"] is None or a["engine"] != b["engine"] or a["rulepack_hash"] != b["rulepack_hash"] for a, b in pairs
+    ):
+        return "best_effort"
+    same = ("query_fingerprint", "snapshot_hash", "planning_env_hash")
+    return "canonical" if all(a[name] == b[name] for a, b in pairs for name in same) else "stable"
+
+
+def _accepted(history: History) -> Observation | None:
+    """The observation whose plan counts as normal, from all before the last one; None if there is none before."""
+    *earlier, last = [o for o in history.observations if o.captured]
+    if last.ids & history.accepted:
+        return last
+    normal: Observation | None = None
+    for observation in earlier:
+        changed = normal is not None and normal.topologies != observation.topologies
+        if (
+            normal is None
+            or not changed
+            or observation.ids & history.accepted
+            or determinism_tier(normal, observation) != "canonical"
+        ):
+            normal = observation
+    return normal
+
+
+@_of_captured
+def pushdown_effective(history: History, last: Observation) -> Gate:
+    """Did every scan skip what its predicates allow it to skip?"""
+    findings = [s for s in last.scans if s["finding"]]
+    shares = [s["pruned_share"] for s in last.scans if s["pruned_share"] is not None]
+    numbers = {"scans": float(len(last.scans)), "findings": float(len(findings))}
+    numbers |= {"least_pruned_share": min(shares)} if shares else {}
+    details = _table(("table", "outcome", "why"), [(s["table"], s["outcome"], s["reason"]) for s in last.scans])
+    if findings:
+        return Gate(False, False, f"{findings[0]['table']}: {findings[0]['finding']}", details, numbers)
+    return Gate(True, False, f"{len(last.scans)} scan(s), nothing avoidable was read", details, numbers)
+
+
+@_of_captured
+def native_scan(history: History, last: Observation) -> Gate:
+    """Was every registered table read by the vectorised Delta scan, at the version this run had pinned?"""
+    pinned = {t["name"]: t["version"] for a in last.artifacts for t in json.loads(a["tables"])}
+    wrong = [
+        f"{s['table']} was read at version {s['table_version']}, pinned is {pinned.get(s['table'])}"
+        for s in last.scans
+        if s["table_version"] != pinned.get(s["table"])
+    ]
+    wrong += [f"{s['table']} was read row by row ({s['file_index']})" for s in last.scans if not s["native"]]
+    wrong += [f"{kind} is not a native scan" for a in last.artifacts for kind in a["other_scans"] or []]
+    if wrong:
+        return Gate(False, True, "; ".join(dict.fromkeys(wrong)))
+    return Gate(True, False, f"{len(last.scans)} scan(s), all native and at the pinned version")
+
+
+@_of_captured
+def deterministic(history: History, last: Observation) -> Gate:
+    """Does planning the query again on the same inputs and settings give the same bundle, part by part?"""
+    unstable = sorted({part for a in last.artifacts for part in a["unstable_parts"] or []})
+    if unstable:
+        return Gate(False, True, f"planned twice, and not the same: {', '.join(unstable)}")
+    for before in reversed([o for o in history.observations[:-1] if o.captured]):
+        pairs = list(zip(before.artifacts, last.artifacts, strict=False))
+        same_inputs = all(a["input_fingerprint"] == b["input_fingerprint"] for a, b in pairs)
+        if same_inputs and all(a["bundle_hash"] for a, _ in pairs):
+            parts = sorted({part for a, b in pairs for part in _differing(a["bundle_parts"], b["bundle_parts"])})
+            if parts:
+                return Gate(False, True, f"not what the same inputs gave before: {', '.join(parts)}")
+            break
+    return Gate(True, False, f"the same bundle each time ({last.artifacts[0]['bundle_hash']})")
+
+
+def protocol_compatible(history: History) -> Gate:
+    """Does this engine know every feature of the tables that the query reads?"""
+    if history.last is None:
+        return Gate(True, False, "not observed yet")
+    tables = {t["table"]: t for t in history.last.tables}.values()
+    unreadable = [
+        f"{t['table']} needs {', '.join(t['unknown_reader_features'])}" for t in tables if t["unknown_reader_features"]
+    ]
+    if unreadable:
+        return Gate(False, True, "; ".join(unreadable))
+    unwritable = [
+        f"{t['table']} ({', '.join(t['unknown_writer_features'])})" for t in tables if t["unknown_writer_features"]
+    ]
+    words = f"{len(tables)} table(s) readable"
+    return Gate(True, False, f"{words}; no maintenance for {'; '.join(unwritable)}" if unwritable else words)
+
+
+def contract_kept(history: History) -> Gate:
+    """Do the tables still have the schema and the constraints that they had when last looked at?"""
+    before = next((o for o in reversed(history.observations[:-1]) if o.tables), None)
+    if history.last is None or before is None or not history.last.tables:
+        return Gate(True, False, "nothing to compare with yet")
+    then, now = _contract(before.tables), _contract(history.last.tables)
+    both = then.keys() & now.keys()
+    drifts = contract_drift({t: then[t] for t in both}, {t: now[t] for t in both})
+    breaking = [d for d in drifts if d.severity == "breaking"]
+    details = _table(("table", "severity", "what"), [(d.table, d.severity, d.words) for d in drifts])
+    numbers = {"drifts": float(len(drifts)), "breaking": float(len(breaking))}
+    if breaking:
+        return Gate(False, True, f"{breaking[0].table}: {breaking[0].words}", details, numbers)
+    words = f"{len(drifts)} compatible change(s): {drifts[0].words}" if drifts else f"{len(both)} table(s) unchanged"
+    return Gate(True, False, words, details, numbers)
+
+
+@_of_captured
+def estimates_sane(history: History, last: Observation) -> Gate:
+    """Did an estimate put a join input on the wrong side of the broadcast threshold?"""
+    factors = [a["worst_error_factor"] for a in last.artifacts if a["worst_error_factor"] is not None]
+    numbers = {"worst_error_factor": max(factors)} if factors else {}
+    misled = [m for a in last.artifacts for m in json.loads(a["misled_joins"] or "[]") if m["factor"] >= MISLED]
+    details = _table(
+        ("operator", "estimated bytes", "actual bytes", "factor"),
+        [(m["kind"], f"{m['estimated']:,}", f"{m['actual']:,}", f"{m['factor']:,.0f}") for m in misled],
+    )
+    if misled:
+        worst = max(misled, key=lambda m: m["factor"])
+        words = (
+            f"a join input was reckoned at {worst['estimated']:,} bytes and had {worst['actual']:,}: "
+            "broadcast or not was decided wrongly"
+        )
+        return Gate(False, False, words, details, numbers)
+    return Gate(True, False, "no join was planned on a wrong estimate", details, numbers)
+
+
+def _contract(tables: Sequence[Row]) -> dict[str, Any]:
+    return {name: part for t in tables for name, part in json.loads(t["contract"]).items()}
+
+
+def _differing(before: str, after: str) -> list[str]:
+    left, right = json.loads(before), json.loads(after)
+    return [name for name in left.keys() | right.keys() if left.get(name) != right.get(name)]
+
+
+def _diff(before: Observation, after: Observation, phase: str) -> str:
+    for a, b in zip(before.artifacts, after.artifacts, strict=False):
+        if text := plan_diff(read_plan(a["plan"], phase), read_plan(b["plan"], phase), {}, {}):
+            return f"```diff\n{text}\n```"
+    return ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(str(c).replace('|', chr(92) + '|') for c in row)} |" for row in rows)])

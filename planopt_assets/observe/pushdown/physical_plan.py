@@ -1,0 +1,69 @@
+"""The scans of a physical plan as Spark's plan tree (JSON) shows them, and where their counters are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planopt_assets.observe.signals import ROWS
+
+Node = Mapping[str, Any]
+
+# Operators between a scan and the filters over it, which change neither rows nor their number (but for filters).
+_SEE_THROUGH = re.compile(
+    r"^(Filter|Project|ColumnarToRow|InputAdapter|WholeStageCodegen.*|BatchEvalPython|ArrowEvalPython)$"
+)
+_OUTPUT = re.compile(r"^\w*FileScan \w+ [^\[]*\[([^\]]*)\]")
+_ID = re.compile(r"#(\d+)L?")
+_LOCATION = re.compile(r"\[([^\],]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class ScanNode:
+    """One file scan in the tree; `ids` are those of its output columns, which tell two scans of a table apart."""
+
+    path: str
+    ids: frozenset[int]
+    metadata: Mapping[str, str]
+    metrics: Mapping[str, int]  # name -> accumulator
+    matched: int  # accumulator that counts the rows which passed every filter directly over the scan
+
+
+def scan_nodes(info: Node) -> tuple[ScanNode, ...]:
+    """Every file scan, depth first; the same scan again (a reused exchange, a pruning sub-query) is one scan."""
+    found: dict[tuple[str, frozenset[int]], ScanNode] = {}
+    for node, matched in _walk(info, None):
+        output = _OUTPUT.match(node["simpleString"])
+        if output is None:
+            continue
+        metrics = {m["name"]: m["accumulatorId"] for m in node["metrics"]}
+        ids = frozenset(int(i) for i in _ID.findall(output[1]))
+        scan = ScanNode(_path(node["metadata"]["Location"]), ids, node["metadata"], metrics, matched or metrics[ROWS])
+        found.setdefault((scan.path, scan.ids) if ids else (scan.path, frozenset({-len(found)})), scan)
+    return tuple(found.values())
+
+
+def _walk(node: Node, matched: int | None) -> Iterator[tuple[Node, int | None]]:
+    yield node, matched
+    see_through = bool(_SEE_THROUGH.match(node["nodeName"].strip()))
+    if node["nodeName"].strip() == "Filter" and matched is None:
+        matched = next(m["accumulatorId"] for m in node["metrics"] if m["name"] == ROWS)
+    for place, child in enumerate(node["children"]):
+        # After the first child come the plans of sub-queries: the filter is not over those.
+        yield from _walk(child, matched if see_through and place == 0 else None)
+
+
+def _path(location: str) -> str:
+    """
+    >>> _path("PreparedDeltaFileIndex(1 paths)[file:/data/orders]")
+    '/data/orders'
+    """
+    found = _LOCATION.search(location)
+    return plain_path(found[1]) if found else location
+
+
+def plain_path(path: str) -> str:
+    """Spark writes `file:/x` or `file:///x` for what users write as `/x`."""
+    return ("/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path).rstrip("/")
