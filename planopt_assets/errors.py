@@ -230,7 +230,7 @@ class SparkFailed(PlanoptError):
 
 
 class TableUnreadable(PlanoptError):
-    """A registered table is missing, or is no Delta table."""
+    """A registered table is missing, is no Delta table, or has a damaged log."""
 
     code = "PLN-206"
 

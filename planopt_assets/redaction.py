@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
@@ -24,9 +24,11 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 # `token_count` and `credentials.provider` tell about a secret, they are none.
-_ABOUT = ("class", "count", "enabled", "endpoint", "expiry", "file", "interval", "length", "limit", "location", "name")
-_ABOUT += ("number", "path", "provider", "size", "ttl", "type", "uri", "url")
-_ABOUT_A_SECRET = re.compile(rf"([._-](?i:{'|'.join(_ABOUT)})|{'|'.join(w.title() for w in _ABOUT)})s?$")
+_ABOUT = (
+    "class|count|enabled|endpoint|expiry|file|interval|length|limit|location|name|number|path|provider|size|ttl|type"
+    "|uri|url"
+)
+_ABOUT_A_SECRET = re.compile(rf"([._-](?i:{_ABOUT})|{_ABOUT.title()})s?$")
 
 _QUOTED = r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*\""""
 _MARK = re.compile(r"/\*\s*secret\s*\*/", re.IGNORECASE)
@@ -47,12 +49,15 @@ _BY_LOOK = re.compile(
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\beyJ[\w-]{8,}\.eyJ[\w-]+\.[\w-]*|\bdapi[0-9a-f]{32}\b|\bgh[pousr]_\w{36,}"
 )
 
+_SHORTEST_LOOK = 20
+
 # Ids that planopt made: a short secret may turn up in one by chance, and rows would not find each other any more.
 _OWN_ID = r"\b[a-z]{3}(?:_[0-9a-f]{16}\b|-[0-9a-f]{12}(?=-))"
 _BY_CHANCE = 12
 _known: set[str] = set()
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """
     >>> is_secret_name("spark.hadoop.fs.s3a.secret.key"), is_secret_name("spark.sql.shuffle.partitions")
@@ -120,23 +125,32 @@ def redact(text: str) -> str:
         text = _ORACLE.sub(rf"\1{HIDDEN}", _USER_INFO.sub(HIDDEN, text))
     if "=" in text:
         text = _ASSIGNED.sub(_assigned, _PARAMETER.sub(_parameter, text))
-    text = _BEARER.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}", text)
-    return _BY_LOOK.sub(HIDDEN, text)
+    if " " in text:
+        text = _BEARER.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}", text)
+    return _BY_LOOK.sub(HIDDEN, text) if len(text) >= _SHORTEST_LOOK else text
 
 
 def redact_all(value: Any) -> Any:
-    """The same for every text in plain data: rows, lists, mappings, and JSON in a text, which stays JSON.
+    """The same for every text in plain data: lists, mappings with their keys, and JSON in a text, which stays JSON.
 
-    >>> redact_all([{"parameters": '{"password": 1234, "since": "1995-01-01"}'}])
-    [{'parameters': '{"password": "***", "since": "1995-01-01"}'}]
+    >>> redact_all(['{"password": 1234, "since": "1995-01-01"}'])
+    ['{"password": "***", "since": "1995-01-01"}']
     """
     if isinstance(value, str):
         return _redact_text(value)
     if isinstance(value, Mapping):
-        return {name: _entry(name, item) for name, item in value.items()}
+        return {redact_all(name): _entry(name, item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [redact_all(v) for v in value]
     return value
+
+
+def redact_rows(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Rows by table; the names of tables and columns are planopt's own and stay, whatever is secret."""
+    return {
+        table: [{column: redact_all(value) for column, value in row.items()} for row in found]
+        for table, found in rows.items()
+    }
 
 
 def _entry(name: Any, value: Any) -> Any:

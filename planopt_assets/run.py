@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.redaction import redact, redact_all
+from planopt_assets.redaction import redact, redact_rows
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.validate.judge import Rules
 
@@ -76,7 +76,7 @@ class Run:
                 workload=self.workload.name,
                 run_id=self.run_id,
                 stage=stage,
-                rows=redact_all(rows),
+                rows=redact_rows(rows),
             )
 
 

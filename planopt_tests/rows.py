@@ -7,7 +7,11 @@ from typing import Any
 
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Promotion
+from planopt_assets.model.scan import Funnel, ScanFacts
+from planopt_assets.observe.stored_plan import pack
 from planopt_assets.promote.next_generation import GENESIS
+from planopt_assets.store.observations import Observation
+from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.standing import Standing
 
 FEWER = Policy.of({"spark.sql.shuffle.partitions": "2"})
@@ -105,3 +109,120 @@ def standing(
             **others,
         }
     )
+
+
+# Observations: rows with every column of their table, null unless told, as the store gives them
+
+
+def stored(name: str, /, **columns: Any) -> Row:
+    assert not columns.keys() - set(TABLES[name].names)
+    return dict.fromkeys(TABLES[name].names) | {"workload": "demo", "query_id": "q"} | columns
+
+
+def packed_plan(*operators: str, final: tuple[str, ...] | None = None) -> bytes:
+    """A chain of operators, as `plan_artifacts.plan` holds it."""
+    trees = {
+        phase: [[i - 1, text.split(" ")[0], text] for i, text in enumerate(chain)]
+        for phase, chain in (("initial", operators), ("final", final or operators))
+    }
+    packed, _ = pack(trees)
+    assert packed is not None
+    return packed
+
+
+def captured_row(run: str, binding: int = 0, **columns: Any) -> Row:
+    """A captured binding as this planopt records it."""
+    known = {
+        "run_id": run,
+        "observation_id": f"obs-{run}-q-b{binding}",
+        "binding": binding,
+        "status": "captured",
+        "query_fingerprint": "qry_1",
+        "input_fingerprint": "inp_1",
+        "snapshot_hash": "snp_1",
+        "planning_env_hash": "env_1",
+        "rulepack_hash": "rul_1",
+        "engine": "spark 4.2.0",
+        "extractor": "spark-plan-info@2",
+        "topology_hash": "top_1",
+        "final_topology_hash": "top_2",
+        "plan": packed_plan("Sort", "Exchange hashpartitioning(a#0, 200)"),
+        "bundle_hash": "bun_1",
+        "bundle_parts": '{"plan": "pln_1", "topology": "top_1"}',
+        "unstable_parts": [],
+        "other_scans": [],
+        "misled_joins": "[]",
+        "worst_error_factor": 2.0,
+        "tables": json.dumps([{"name": "orders", "location": "/data/orders", "table_id": "id-1", "version": 12}]),
+    }
+    return stored("plan_artifacts", **{**known, **columns})
+
+
+def unsuccessful_row(run: str, status: str, code: str) -> Row:
+    told = {"status": status, "error_code": code, "error": f"{code} query q: why"}
+    return stored("plan_artifacts", run_id=run, observation_id=f"obs-{run}-q-b0", binding=0, tables="[]", **told)
+
+
+def older_row(run: str, **columns: Any) -> Row:
+    """A binding captured by planopt with schema version 1: what was added since is null."""
+    first = ("run_id", "observation_id", "binding", "status", "query_fingerprint", "input_fingerprint", "snapshot_hash")
+    first += ("topology_hash", "final_topology_hash", "plan", "tables")
+    known = {name: value for name, value in captured_row(run).items() if name in first}
+    return stored("plan_artifacts", **{**known, **columns})
+
+
+def scan_row(table: str = "orders", **columns: Any) -> Row:
+    known = {
+        "table": table,
+        "table_version": 12,
+        "native": True,
+        "file_index": "PreparedDeltaFileIndex",
+        "outcome": "full_pushdown",
+        "reason": "all predicates were pushed",
+        "pruned_share": 0.5,
+    }
+    return stored("scan_outcomes", **{**known, **columns})
+
+
+def table_row(table: str = "orders", **columns: Any) -> Row:
+    """A table with one column, `id` of type `long`."""
+    contract = {
+        table: {
+            "columns": [{"name": "id", "type": "long", "nullable": False}],
+            "defaults": {},
+            "constraints": [],
+            "partitioned_by": [],
+        }
+    }
+    known = {
+        "table": table,
+        "unknown_reader_features": [],
+        "unknown_writer_features": [],
+        "contract": json.dumps(contract),
+    }
+    return stored("input_tables", **{**known, **columns})
+
+
+def observation(*artifacts: Row, scans: tuple[Row, ...] = (), tables: tuple[Row, ...] = ()) -> Observation:
+    """What one run saw of `q`; the rows say which run."""
+    return Observation("q", artifacts[0]["run_id"], artifacts, scans, tables)
+
+
+def scan_facts(table: str = "orders", **changes: Any) -> ScanFacts:
+    """A native scan without predicates."""
+    known = {
+        "table": table,
+        "version": 12,
+        "position": 0,
+        "file_index": "PreparedDeltaFileIndex",
+        "native": True,
+        "columns": ("id",),
+        "conjuncts": (),
+        "pushed_filters": (),
+        "skipping_filters": (),
+        "unused_filters": (),
+        "runtime_filters": (),
+        "skipping_type": "noSkippingV1",
+        "funnel": Funnel(),
+    }
+    return ScanFacts(**{**known, **changes})

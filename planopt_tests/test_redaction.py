@@ -22,6 +22,7 @@ from planopt_assets.redaction import (
     marked_literals,
     redact,
     redact_all,
+    redact_rows,
     url_passwords,
 )
 from planopt_assets.store.schemas import TABLES
@@ -172,7 +173,13 @@ def test_a_learned_secret_is_nowhere(secret: str, before: str, after: str) -> No
     assume(not secret.isdecimal() or not (before[-1:].isdecimal() or after[:1].isdecimal()))
     redaction._known.clear()
     learn([secret])
-    spelled = [secret, quote(secret), quote(secret, safe=""), json.dumps(secret), json.dumps(secret, ensure_ascii=False)]
+    spelled = [
+        secret,
+        quote(secret),
+        quote(secret, safe=""),
+        json.dumps(secret),
+        json.dumps(secret, ensure_ascii=False),
+    ]
     for spelling in spelled:
         assert spelling.strip('"') not in redact(f"{before}{spelling}{after}")
 
@@ -215,10 +222,19 @@ def test_a_long_secret_that_looks_like_an_id_of_planopt_is_hidden() -> None:
 
 def test_every_text_in_plain_data_is_redacted_and_all_else_stays() -> None:
     learn(["hunter2"])
-    rows = {"t": [{"a": "x hunter2", "b": ["hunter2", 7, None, 1.5, True], "c": {"d": ("hunter2",)}, "e": b"hunter2"}]}
-    assert redact_all(rows) == {
-        "t": [{"a": f"x {HIDDEN}", "b": [HIDDEN, 7, None, 1.5, True], "c": {"d": [HIDDEN]}, "e": b"hunter2"}]
+    content = {"a": "x hunter2", "b": ["hunter2", 7, None, 1.5, True], "c": {"hunter2": ("hunter2",)}, "e": b"hunter2"}
+    assert redact_all(content) == {
+        "a": f"x {HIDDEN}",
+        "b": [HIDDEN, 7, None, 1.5, True],
+        "c": {HIDDEN: [HIDDEN]},
+        "e": b"hunter2",  # packed plans are redacted before they are packed
     }
+
+
+def test_names_of_tables_and_columns_stay_whatever_is_secret() -> None:
+    learn(["plan", "detail"])
+    rows = {"plan_nodes": [{"detail": "the plan in detail", "token": '{"plan": 1}'}]}
+    assert redact_rows(rows) == {"plan_nodes": [{"detail": f"the {HIDDEN} in {HIDDEN}", "token": f'{{"{HIDDEN}": 1}}'}]}
 
 
 @pytest.mark.parametrize("secret", ['a"b\\c', "größe-9", "line\nbreak", "77001"])
@@ -331,7 +347,9 @@ def test_literals_that_a_query_marks(sql: str, literals: tuple[str, ...]) -> Non
     assert marked_literals(sql) == literals
 
 
-@pytest.mark.parametrize(("written", "shown"), [(r"it\'s-me", "it's-me"), ("it''s-me", "it's-me"), ("it''s-me", "its-me")])
+@pytest.mark.parametrize(
+    ("written", "shown"), [(r"it\'s-me", "it's-me"), ("it''s-me", "it's-me"), ("it''s-me", "its-me")]
+)
 def test_a_literal_is_hidden_as_it_is_written_and_as_it_is_shown(written: str, shown: str) -> None:
     learn([written])
     assert redact(f"({written}) ({shown})") == f"({HIDDEN}) ({HIDDEN})"
@@ -348,7 +366,12 @@ def test_passwords_in_urls_can_be_learned_without_the_users() -> None:
 def test_an_error_shows_no_secret_anywhere() -> None:
     learn(["hunter2"])
     error = PlanoptError("no hunter2", where="db/hunter2", fix="change hunter2")
-    assert error.facts() == {"code": "PLN-000", "where": f"db/{HIDDEN}", "what": f"no {HIDDEN}", "fix": f"change {HIDDEN}"}
+    assert error.facts() == {
+        "code": "PLN-000",
+        "where": f"db/{HIDDEN}",
+        "what": f"no {HIDDEN}",
+        "fix": f"change {HIDDEN}",
+    }
     assert "hunter2" not in f"{error} {error!r} {error.args}"
 
 

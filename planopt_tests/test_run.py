@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from planopt_assets.model.workload import Budgets, Workload
+from planopt_assets.redaction import HIDDEN, learn
 from planopt_assets.run import Run, StageResult, unchanged
+from planopt_assets.store import writer
 from planopt_assets.store.lineage import kind_of
 
 pytestmark = pytest.mark.fast
@@ -69,3 +71,28 @@ def test_a_run_reads_its_own_workload_in_its_own_store(run: Run) -> None:
 
 def test_a_stage_with_nothing_to_do_says_that_nothing_changed() -> None:
     assert unchanged("q", "decide") == StageResult("q", False, "decide: inputs unchanged, evidence stands")
+
+
+def test_a_stage_result_shows_no_secret() -> None:
+    learn(["k-93fa"])
+    result = StageResult("q", True, "failed: k-93fa", {"rows": 3}, "| k-93fa |")
+    assert result == StageResult("q", True, f"failed: {HIDDEN}", {"rows": 3}, f"| {HIDDEN} |")
+    assert "k-93fa" not in repr(result)
+
+
+def test_no_secret_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored: dict[str, Any] = {}
+    monkeypatch.setattr(writer, "append", lambda spark, store, **others: stored.update(others))
+    learn(["k-93fa"])
+    run = Run(SimpleNamespace(workload=WORKLOAD, spark=None), RUN_ID)  # type: ignore[arg-type]
+    run.append(
+        "observe", {"plan_nodes": [{"detail": "k = k-93fa", "node": 1, "metrics": '{"k-93fa": 1, "x": "k-93fa"}'}]}
+    )
+    assert stored == {
+        "workload": "demo",
+        "run_id": RUN_ID,
+        "stage": "observe",
+        "rows": {
+            "plan_nodes": [{"detail": f"k = {HIDDEN}", "node": 1, "metrics": f'{{"{HIDDEN}": 1, "x": "{HIDDEN}"}}'}]
+        },
+    }

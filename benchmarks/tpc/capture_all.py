@@ -47,11 +47,12 @@ def capture_all(workspace: Workspace, *, plan_only: bool = False, check: Check |
 
 
 def _words(error: Exception) -> str:
-    """The first line, and for what is not planopt's own error the place it comes from."""
+    """The first line, and for what is not planopt's own error the place in planopt that let it through."""
     line = str(error).strip().partition("\n")[0]
     if isinstance(error, PlanoptError):
         return line
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((f for f in reversed(frames) if "planopt_assets" in f.filename), frames[-1])
     return f"{type(error).__name__} in {Path(place.filename).name}:{place.lineno}: {line}"
 
 

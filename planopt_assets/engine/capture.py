@@ -63,7 +63,8 @@ class Capture:
                 continue
             roots = leaf.relation().location().rootPaths()
             name = self.tables.get(str(roots.head().toUri().getPath()).rstrip("/"), "unregistered")
-            # With dynamic pruning the files are known only at run time.
-            dynamic = "dynamicpruning" in leaf.partitionFilters().toString()
+            # What a join or a sub-query will prune is known only at run time.
+            filters = f"{leaf.partitionFilters().toString()}{leaf.dataFilters().toString()}".lower()
+            dynamic = "dynamicpruning" in filters or "subquery" in filters
             found.setdefault(name, []).append(0 if dynamic else leaf.inputRDD().getNumPartitions())
         return found

@@ -68,7 +68,8 @@ def count(
 
 
 def _funnel(scans: Sequence[ScanFacts]) -> dict[str, int | None]:
-    funnels = [scan.funnel for scan in scans]
+    # A scan below a reused exchange never runs: its table was read, and is counted, once.
+    funnels = [scan.funnel for scan in scans if scan.funnel.read.files is not None]
     return {
         "table_files": _known(f.total.files for f in funnels),
         "table_bytes": _known(f.total.bytes for f in funnels),

@@ -18,14 +18,14 @@ def with_digest(frame: DataFrame) -> DataFrame:
     """The same rows, with the digest as an observed metric; costs one pass over rows already in hand.
 
     Hashing skips NULLs, so `(NULL, 5)` and `(5, NULL)` would be the same: the NULL pattern is hashed too.
-    Columns are taken by position, since a result may have two of one name.
     """
     from pyspark.sql import functions as F
 
     types = [field.dataType for field in frame.schema.fields]
-    plain = frame.toDF(*[f"c{i}" for i in range(len(types))])
-    columns = [_hashable(F.col(f"c{i}"), kind) for i, kind in enumerate(types)]
-    nulls = F.concat_ws("", F.lit(""), *[F.col(f"c{i}").isNull().cast("int").cast("string") for i in range(len(types))])
+    plain = _with_unique_names(frame)
+    taken = [F.col(f"`{name.replace('`', '``')}`") for name in plain.columns]
+    columns = [_hashable(column, kind) for column, kind in zip(taken, types, strict=True)]
+    nulls = F.concat_ws("", F.lit(""), *[column.isNull().cast("int").cast("string") for column in taken])
     exact = F.xxhash64(nulls, *[c for c, kind in zip(columns, types, strict=True) if not is_float(kind)])
     bits = F.xxhash64(nulls, *columns)
     metrics = [
@@ -34,7 +34,7 @@ def with_digest(frame: DataFrame) -> DataFrame:
         *[aggregate.alias(name) for name, aggregate in (("bits_sum", _sum(bits)), ("bits_xor", F.bit_xor(bits)))],
     ]
     for i in (i for i, kind in enumerate(types) if is_float(kind)):
-        value = F.col(f"c{i}").cast("double")
+        value = taken[i].cast("double")
         special = F.isnan(value) | value.isin(float("inf"), float("-inf"))
         finite = F.when(~special, value)
         metrics += [
@@ -43,6 +43,14 @@ def with_digest(frame: DataFrame) -> DataFrame:
             F.count(F.when(special, 1)).alias(f"f{i}_specials"),
         ]
     return plain.observe(DIGEST_NAME, metrics[0], *metrics[1:])
+
+
+def _with_unique_names(frame: DataFrame) -> DataFrame:
+    """Renamed by position where two columns have one name; elsewhere the plan stays exactly the user's."""
+    names = frame.columns
+    if len({name.lower() for name in names}) == len(names):
+        return frame
+    return frame.toDF(*[f"c{i}" for i in range(len(names))])
 
 
 def read_digest(query_execution: Any, names: list[str], types: list[DataType]) -> Digest:

@@ -24,7 +24,7 @@ class Inspector:
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
         self._environments: dict[int, PlanningEnvironment] = {}
-        self._rulepacks: dict[tuple[int, bool], Rulepack] = {}
+        self._rulepacks: dict[int, Rulepack] = {}
 
     def explained(self, executed: JavaObject) -> str:
         """The plan as text, as it stands now."""
@@ -46,7 +46,7 @@ class Inspector:
             output=tuple((f.name, f.dataType.simpleString(), f.nullable) for f in frame.schema.fields),
             planning=planning(frame._jdf.queryExecution(), executed, jvm),
             environment=self._environment(session),
-            rulepack=self._rulepack(session, executed),
+            rulepack=self._rulepack(session),
             explains=() if before is None else self._explains(executed, before),
         )
 
@@ -59,8 +59,7 @@ class Inspector:
             self._environments[id(session)] = planning_environment(session, self._capture.jvm)
         return self._environments[id(session)]
 
-    def _rulepack(self, session: SparkSession, executed: JavaObject) -> Rulepack:
-        adaptive = executed.executedPlan().nodeName() == "AdaptiveSparkPlan"
-        if (id(session), adaptive) not in self._rulepacks:
-            self._rulepacks[id(session), adaptive] = rulepack(session, executed)
-        return self._rulepacks[id(session), adaptive]
+    def _rulepack(self, session: SparkSession) -> Rulepack:
+        if id(session) not in self._rulepacks:
+            self._rulepacks[id(session)] = rulepack(session)
+        return self._rulepacks[id(session)]

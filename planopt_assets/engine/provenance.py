@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.observe.planning_settings import recordable
+from planopt_assets.observe.udfs import UDF_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,8 @@ def planning_environment(session: SparkSession, jvm: Jvm) -> PlanningEnvironment
     conf: Any = session._jsparkSession.sessionState().conf()
     values = {name: value for name, value, _, _ in jvm.to_python(conf.getAllDefinedConfs())}
     values |= jvm.to_python(conf.getAllConfs())
+    # Those of Python workers belong to the application: Spark lists them nowhere, and knows them only when set.
+    values |= {name: str(session.conf.get(name, "<default>")) for name in UDF_SETTINGS if name not in values}
     return PlanningEnvironment(recordable(values), tuple(sorted(_environment(session).items())))
 
 
@@ -44,10 +47,13 @@ def _environment(session: SparkSession) -> dict[str, str]:
     }
 
 
-def rulepack(session: SparkSession, query_execution: JavaObject) -> Rulepack:
-    """Analyzer, optimizer, planner, preparation and adaptive rules, as this session applies them."""
+def rulepack(session: SparkSession) -> Rulepack:
+    """Analyzer, optimizer, planner, preparation and adaptive rules, as this session applies them.
+
+    Adaptive rules are held by adaptive plans alone, so one with a shuffle is planned for it; nothing runs.
+    """
     state: Any = session._jsparkSession.sessionState()
-    execution: Any = query_execution
+    execution: Any = session.range(1).repartition(2)._jdf.queryExecution()
     batches: list[tuple[str, tuple[str, ...]]] = []
     for phase, rules in (("analyze", state.analyzer()), ("optimize", state.optimizer())):
         batches += [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from planopt_assets.observe.pushdown.expressions import expressions, key
 from planopt_assets.observe.pushdown.logical_plan import Relation, relations
 from planopt_assets.observe.pushdown.offers import column_offers
 from planopt_assets.observe.pushdown.physical_plan import ScanNode, plain_path, scan_nodes
-from planopt_assets.observe.pushdown.placement import is_internal, placed, pushed_filters
+from planopt_assets.observe.pushdown.placement import placed, pushed_filters
 from planopt_assets.observe.signals import FILE_BYTES, FILES, ROWS
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from planopt_assets.engine.jvm import Jvm
 
-_ID = re.compile(r"#(\d+)L?")
+_OUTPUT = re.compile(r"^(.*)#(\d+)L?$", re.MULTILINE)
+_PLACES = ("partition", "data", "skipping", "unused")
 
 
 class ScanReader:
@@ -34,6 +35,7 @@ class ScanReader:
         self._walk = PlanWalk(jvm)
         self._plan_info = jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
         self._clustering = jvm.scala_object("org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo")
+        self._converters = jvm.root.scala.jdk.javaapi.CollectionConverters
         self._offers: dict[tuple[str, int], TableScanInfo] = {}
 
     def planned(self, executed_plan: JavaObject, optimized_plan: JavaObject) -> tuple[ScanFacts, ...]:
@@ -41,17 +43,16 @@ class ScanReader:
         initial = _initial(executed_plan)
         nodes = scan_nodes(self._plan_tree(initial))
         asked = relations(self._jvm.tree(optimized_plan))
-        found = []
-        for scan in _scans(initial):
-            location = scan.relation().location()
-            path = plain_path(str(location.rootPaths().mkString()))
-            ids = _ids(scan.output().toString())
+        scans: dict[int, _Scan] = {}
+        for scan in map(_Scan, _scans(initial)):
             for position, node in enumerate(nodes):
-                if (node.path, node.ids) == (path, ids) and path in self._tables:
-                    relation = next((r for r in asked if ids & r.ids), None)
-                    found.append(self._facts(scan, location, node, position, relation))
-        unique = {facts.position: facts for facts in found}
-        return tuple(unique[position] for position in sorted(unique))
+                if scan.path in self._tables and (node.path, node.ids) == (scan.path, scan.ids):
+                    scans.setdefault(position, scan)
+        trees = self._predicates(scans.values())
+        return tuple(
+            self._facts(scans[position], nodes[position], position, predicates, asked)
+            for position, predicates in sorted(zip(scans, trees, strict=True))
+        )
 
     def measured(self, facts: tuple[ScanFacts, ...], executed_plan: JavaObject) -> tuple[ScanFacts, ...]:
         """The same scans with what the finished run read and matched; a scan that never ran stays as it is."""
@@ -70,70 +71,90 @@ class ScanReader:
         return self._offers[facts.table, facts.version]
 
     def _facts(
-        self, scan: JavaObject, location: JavaObject, node: ScanNode, position: int, relation: Relation | None
+        self,
+        scan: _Scan,
+        node: ScanNode,
+        position: int,
+        predicates: Mapping[str, tuple[Expression, ...]],
+        asked: tuple[Relation, ...],
     ) -> ScanFacts:
-        index = location.getClass().getSimpleName()
-        prepared = location.preparedScan() if index == "PreparedDeltaFileIndex" else None
-        snapshot = prepared.scannedSnapshot() if prepared else location.getSnapshot()
-        table, version = self._tables[node.path], int(snapshot.version())
-        self._remember_offers(table, version, snapshot)
-        filters = {"partition": scan.partitionFilters(), "data": scan.dataFilters()}
-        if prepared:
-            filters |= {"skipping": prepared.dataFilters().toSeq(), "unused": prepared.unusedFilters().toSeq()}
-        trees = self._predicates(filters)
-        conjuncts, runtime = placed(trees, relation)
+        snapshot = scan.prepared.scannedSnapshot() if scan.prepared else scan.location.getSnapshot()
+        table, version = self._tables[scan.path], int(snapshot.version())
+        offers = self._remembered_offers(table, version, snapshot)
+        conjuncts, runtime = placed(predicates, next((r for r in asked if scan.ids & r.ids), None))
+        stored = {column.path.partition(".")[0].casefold() for column in offers.columns}
         return ScanFacts(
             table=table,
             version=version,
             position=position,
-            file_index=index,
+            file_index=scan.index,
             native=node.metadata.get("Batched") == "true",
-            columns=tuple(c for c in scan.requiredSchema().fieldNames() if not is_internal(c)),
+            columns=tuple(name for name in scan.names if name.casefold() in stored),
             conjuncts=conjuncts,
             pushed_filters=pushed_filters(node.metadata.get("PushedFilters", "[]")),
-            skipping_filters=tuple(key(e) for e in trees.get("skipping", ())),
-            unused_filters=tuple(key(e) for e in trees.get("unused", ())),
+            skipping_filters=tuple(key(e) for e in predicates["skipping"]),
+            unused_filters=tuple(key(e) for e in predicates["unused"]),
             runtime_filters=runtime,
-            skipping_type=str(prepared.dataSkippingType().toString()) if prepared else "",
-            funnel=_funnel(prepared, snapshot),
+            skipping_type=str(scan.prepared.dataSkippingType().toString()) if scan.prepared else "",
+            funnel=_funnel(scan.prepared, offers),
         )
 
-    def _remember_offers(self, table: str, version: int, snapshot: JavaObject) -> None:
+    def _remembered_offers(self, table: str, version: int, snapshot: JavaObject) -> TableScanInfo:
         """Asked once for a table and version: a version never changes."""
-        if (table, version) in self._offers:
-            return
-        metadata = snapshot.metadata()
-        partitions = _strings(metadata.partitionColumns())
-        self._offers[table, version] = TableScanInfo(
-            table,
-            version,
-            column_offers(
-                json.loads(metadata.schemaString()),
-                json.loads(snapshot.statCollectionLogicalSchema().json()),
-                partitions,
-            ),
-            tuple(_strings(self._clustering.extractLogicalNames(snapshot))),
-            _option(snapshot.numOfFilesIfKnown()),
-            _option(snapshot.sizeInBytesIfKnown()),
-        )
+        if (table, version) not in self._offers:
+            metadata = snapshot.metadata()
+            self._offers[table, version] = TableScanInfo(
+                table,
+                version,
+                column_offers(
+                    json.loads(metadata.schemaString()),
+                    json.loads(snapshot.statCollectionLogicalSchema().json()),
+                    _strings(metadata.partitionColumns()),
+                ),
+                tuple(_strings(self._clustering.extractLogicalNames(snapshot))),
+                _option(snapshot.numOfFilesIfKnown()),
+                _option(snapshot.sizeInBytesIfKnown()),
+            )
+        return self._offers[table, version]
 
-    def _predicates(self, filters: Mapping[str, JavaObject]) -> dict[str, tuple[Expression, ...]]:
-        """All filters of a scan in one call, as children of one array."""
-        sizes = [int(seq.size()) for seq in filters.values()]
-        if not sum(sizes):
-            return {}
-        first, *others = filters.values()
-        for seq in others:
-            first = first.appendedAll(seq)
-        catalyst = self._jvm.root.org.apache.spark.sql.catalyst
-        (array,) = expressions(self._jvm.tree(catalyst.expressions.CreateArray(first, False)))
-        ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
-        return {
-            place: array.args[end - size : end] for place, size, end in zip(filters, sizes, ends, strict=True) if size
-        }
+    def _predicates(self, scans: Iterable[_Scan]) -> list[dict[str, tuple[Expression, ...]]]:
+        """The filters of all scans in one call: as arrays in one array, which is never evaluated."""
+        array = self._jvm.root.org.apache.spark.sql.catalyst.expressions.CreateArray
+        held = self._jvm.java.util.ArrayList()
+        places = []
+        for scan in scans:
+            filters = scan.filters()
+            places.append(tuple(filters))
+            for found in filters.values():
+                held.add(array(found, False))
+        if not places:
+            return []
+        (read,) = expressions(self._jvm.tree(array(self._converters.asScala(held).toSeq(), False)))
+        lists = iter(read.args)
+        return [{**dict.fromkeys(_PLACES, ()), **{place: next(lists).args for place in own}} for own in places]
 
     def _plan_tree(self, plan: JavaObject) -> Any:
         return self._jvm.to_python(self._plan_info.fromSparkPlan(plan))
+
+
+class _Scan:
+    """One file scan in the JVM, with the little that tells it apart from others."""
+
+    def __init__(self, scan: JavaObject) -> None:
+        self._scan = scan
+        self.location = scan.relation().location()
+        self.path = plain_path(str(self.location.rootPaths().mkString()))
+        output = _OUTPUT.findall(str(scan.output().mkString("\n")))
+        self.names = tuple(name for name, _ in output)
+        self.ids = frozenset(int(number) for _, number in output)
+        self.index = str(self.location.getClass().getSimpleName())
+        self.prepared = self.location.preparedScan() if self.index == "PreparedDeltaFileIndex" else None
+
+    def filters(self) -> dict[str, JavaObject]:
+        found = {"partition": self._scan.partitionFilters(), "data": self._scan.dataFilters()}
+        if self.prepared:
+            found |= {"skipping": self.prepared.dataFilters().toSeq(), "unused": self.prepared.unusedFilters().toSeq()}
+        return found
 
 
 def _initial(plan: JavaObject) -> JavaObject:
@@ -154,17 +175,17 @@ def _scans(plan: JavaObject) -> Iterator[JavaObject]:
         yield from _scans(part)
 
 
-def _funnel(prepared: JavaObject | None, snapshot: JavaObject) -> Funnel:
-    total = Size(_option(snapshot.numOfFilesIfKnown()), _option(snapshot.sizeInBytesIfKnown()))
+def _funnel(prepared: JavaObject | None, offers: TableScanInfo) -> Funnel:
+    whole = Size(offers.files, offers.bytes)
     if prepared is None:
-        return Funnel(total)
-    known, partition, scanned = (_size(part) for part in (prepared.total(), prepared.partition(), prepared.scanned()))
-    return Funnel(known if known.files is not None else total, partition, scanned)
+        return Funnel(whole)
+    total, partition, scanned = (_size(part) for part in (prepared.total(), prepared.partition(), prepared.scanned()))
+    return Funnel(whole if total.files is None else total, partition, scanned)
 
 
 def _run(funnel: Funnel, node: ScanNode, values: Mapping[int, int]) -> Funnel:
     files, size, rows = (values.get(node.metrics.get(name, -1)) for name in (FILES, FILE_BYTES, ROWS))
-    return replace(funnel, read=Size(files, size, rows), matched=Size(rows=values.get(node.matched)))
+    return replace(funnel, read=Size(files, size, rows), matched=Size(rows=values.get(node.matched or -1)))
 
 
 def _size(value: JavaObject | None) -> Size:
@@ -174,10 +195,6 @@ def _size(value: JavaObject | None) -> Size:
     numbers = [int(n) if n else None for n in re.findall(r"Some\((\d+)\)|None", str(value.toString()))]
     size, rows, files, live = numbers
     return Size(files, size, rows if live is None else live)
-
-
-def _ids(output: str) -> frozenset[int]:
-    return frozenset(int(i) for i in _ID.findall(output))
 
 
 def _each(seq: JavaObject) -> Iterator[JavaObject]:

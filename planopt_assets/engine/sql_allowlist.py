@@ -12,7 +12,7 @@ It leaves out what is not a tree. Among the classes below only `WithWindowDefini
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,6 +170,9 @@ def simple_name(name: str) -> str:
     return name.rpartition(".")[2].rstrip("$")
 
 
+CASE_WHEN = "org.apache.spark.sql.catalyst.expressions.CaseWhen"
+
+
 def walk(tree: object) -> Iterator[Node]:
     """Every node and expression of a `toJSON` tree, a parent before its children; a loop, since trees can be deep."""
     stack = [tree]
@@ -180,7 +183,16 @@ def walk(tree: object) -> Iterator[Node]:
         elif isinstance(here, dict):
             if "class" in here and "num-children" in here:
                 yield here
-            stack.extend(reversed(here.values()))
+            # The parts of a CASE are its children as well: shown twice, they would be counted twice.
+            again = ("branches", "elseValue") if here.get("class") == CASE_WHEN else ()
+            stack.extend(value for name, value in reversed(here.items()) if name not in again)
+
+
+def relation_ids(nodes: Iterable[Node]) -> Iterator[frozenset[int]]:
+    """Ids of the columns of every table in an analysed tree."""
+    for node in nodes:
+        if node["class"] == LOGICAL_RELATION:
+            yield frozenset(column[0]["exprId"]["id"] for column in node["output"])
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.engine.delta_log import read_table_facts
+from planopt_assets.errors import TableUnreadable
 from planopt_assets.model.inputs import PinnedTable
 
 if TYPE_CHECKING:
@@ -12,16 +14,23 @@ if TYPE_CHECKING:
 
 
 class Pins:
-    """The version of every table, looked up once: what commits meanwhile does not exist for this run."""
+    """Every table as it was when first looked at: what commits or breaks meanwhile does not exist for this run."""
 
     def __init__(self) -> None:
-        self._facts: dict[str, TableFacts] = {}
+        self._seen: dict[str, TableFacts | TableUnreadable] = {}
 
     def pin(self, name: str, location: str) -> PinnedTable:
         facts = self.facts(name, location)
         return PinnedTable(name, location, facts.table_id, facts.version)
 
     def facts(self, name: str, location: str) -> TableFacts:
-        if location not in self._facts:
-            self._facts[location] = read_table_facts(name, location)
-        return self._facts[location]
+        """By location: two names of one folder are the same table at the same version."""
+        if location not in self._seen:
+            try:
+                self._seen[location] = read_table_facts(name, location)
+            except TableUnreadable as error:
+                self._seen[location] = error
+        seen = self._seen[location]
+        if isinstance(seen, TableUnreadable):
+            raise seen
+        return replace(seen, name=name)

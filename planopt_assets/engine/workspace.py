@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 import uuid
 from functools import cached_property
@@ -17,12 +16,12 @@ from planopt_assets.engine.execute import Execution, Instruments, execute, plann
 from planopt_assets.engine.inspect import Inspector
 from planopt_assets.engine.ordering import sort_columns
 from planopt_assets.engine.process_cpu import ProcessCpu
-from planopt_assets.engine.protocol import ProtocolUnsupported, protocol_gate
+from planopt_assets.engine.registry import Registry, plain_path
 from planopt_assets.engine.scans import ScanReader
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID, open_session
-from planopt_assets.engine.sql_gate import RegisteredRelations, analysis_gate, parse_gate
+from planopt_assets.engine.sql_gate import analysis_gate, parse_gate
 from planopt_assets.engine.tables import Pins
-from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed, TableUnreadable
+from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed
 from planopt_assets.model.policy import ORIGINAL, Policy
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.plan import Plan
     from planopt_assets.model.scan import ScanFacts
     from planopt_assets.model.table_facts import TableFacts
-    from planopt_assets.model.workload import CaptureTier, Query, Table, Workload
+    from planopt_assets.model.workload import CaptureTier, Query, Workload
 
 
 class Workspace:
@@ -53,8 +52,7 @@ class Workspace:
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[str, SparkSession] = {}
         self._gated: dict[tuple[str, int, str], frozenset[str]] = {}  # -> locations it reads
-        self._unusable: dict[str, PlanoptError] = {}  # table -> why it cannot be read
-        self._blocked: dict[str, frozenset[str]] = {}  # query -> such tables that it names
+        self._blocked: dict[str, tuple[str, ...]] = {}  # query -> tables it names that cannot be read
         self._executions = 0
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
 
@@ -69,19 +67,13 @@ class Workspace:
         return "spark" in self.__dict__
 
     @cached_property
-    def tables(self) -> tuple[PinnedTable, ...]:
-        """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing.
+    def registry(self) -> Registry:
+        return Registry(self.workload.tables, self.pins, lambda: self.spark)
 
-        A table that cannot be read stands in the way of the queries that name it, not of the others.
-        """
-        found = []
-        for table in self.workload.tables:
-            try:
-                found.append(self.pins.pin(table.name, self._location(table)))
-                protocol_gate(self.facts(found[-1]))
-            except (TableUnreadable, ProtocolUnsupported) as error:
-                self._unusable[table.name] = error
-        return tuple(found)
+    @property
+    def tables(self) -> tuple[PinnedTable, ...]:
+        """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing."""
+        return self.registry.pinned
 
     def facts(self, table: PinnedTable) -> TableFacts:
         """What a table says about itself at the pinned version."""
@@ -89,7 +81,7 @@ class Workspace:
 
     @cached_property
     def capture(self) -> Capture:
-        return Capture(self.spark, {_path(t.location): t.name for t in self.tables})
+        return Capture(self.spark, {plain_path(t.location): t.name for t in self.tables})
 
     @cached_property
     def instruments(self) -> Instruments:
@@ -111,7 +103,7 @@ class Workspace:
                         f"{name!r} is no session setting of this Spark", where=policy.id, fix="correct the knob's name"
                     )
                 session.conf.set(name, value)
-            for table in (t for t in self.tables if t.name not in self._unusable):
+            for table in self.registry.readable:
                 reader = session.read.format("delta").option("versionAsOf", table.version)
                 reader.load(table.location).createOrReplaceTempView(table.name)
             self._sessions[policy.id] = session
@@ -128,37 +120,36 @@ class Workspace:
         try:
             if query.sql is None:
                 frame = build_frame(self.workload, query, session, parameters)
-                self._gated[key] = analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
+                self._gated[key] = analysis_gate(
+                    session, query.id, frame, self.registry.relations, self.workload.allow_python
+                )
                 return frame
             if key not in self._gated:
-                parse_gate(session, query.id, query.sql, self._registered)
+                parse_gate(session, query.id, query.sql, self.registry.relations)
             frame = session.sql(query.sql, args=parameters or None)
             if key not in self._gated:
-                self._gated[key] = analysis_gate(session, query.id, frame, self._registered, self.workload.allow_python)
+                self._gated[key] = analysis_gate(
+                    session, query.id, frame, self.registry.relations, self.workload.allow_python
+                )
             return frame
         except PlanoptError:
             raise
         except Exception as error:  # Spark's analyzer and the user's callable: the boundary where it becomes ours
+            if blamed := self.registry.blamed(error):
+                self._blocked[query.id] = blamed
+                raise self.registry.unusable[blamed[0]] from error
             line = str(error).strip().splitlines()[0][:400]
-            self._check_usable(query, line)
             raise QueryFailed(
                 line, where=f"query {query.id}", fix="correct the query or the tables it names"
             ) from error
-
-    def _check_usable(self, query: Query, text: str) -> None:
-        """A table that cannot be read has no view, so Spark does not find it: say what is wrong with it instead."""
-        named = [name for name in self._unusable if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)]
-        if named:
-            self._blocked[query.id] = frozenset(named)
-            raise self._unusable[named[0]]
 
     def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
         """The registered tables a query names, as the gate saw them; all of them where it never got that far."""
         if query.id in self._blocked:
             return tuple(t for t in self.tables if t.name in self._blocked[query.id])
         gated = [reads for (query_id, _, _), reads in self._gated.items() if query_id == query.id]
-        paths = {_path(p) for reads in gated for p in reads}
-        return tuple(t for t in self.tables if _path(t.location) in paths) if gated else self.tables
+        paths = {plain_path(p) for reads in gated for p in reads}
+        return tuple(t for t in self.tables if plain_path(t.location) in paths) if gated else self.tables
 
     def plan(self, query: Query, binding: int, policy: Policy) -> tuple[Plan, dict[str, list[int]]]:
         """The plan of a query under a policy, without running it."""
@@ -234,22 +225,3 @@ class Workspace:
         """Forget the isolated sessions; the Spark session itself belongs to the process."""
         self._sessions.clear()
         self._gated.clear()
-
-    @cached_property
-    def _registered(self) -> Any:
-        return RegisteredRelations.of({t.name: t.location for t in self.tables})
-
-    def _location(self, table: Table) -> str:
-        """The path in the workload file, or where Spark's catalog says the table is."""
-        from delta.tables import DeltaTable
-
-        if table.catalog is None:
-            return str(table.path)
-        detail = DeltaTable.forName(self.spark, table.catalog).detail().select("location").head()
-        assert detail is not None
-        return _path(str(detail[0]))
-
-
-def _path(location: str) -> str:
-    """Spark writes `file:/x` or `file:///x` for what users write as `/x`."""
-    return "/" + location.removeprefix("file:").lstrip("/") if location.startswith("file:") else location.rstrip("/")

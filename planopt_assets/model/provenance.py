@@ -31,10 +31,6 @@ class Rulepack:
     def hash(self) -> str:
         return content_id("rul", [[name, list(rules)] for name, rules in self.batches])
 
-    @property
-    def size(self) -> int:
-        return sum(len(rules) for _, rules in self.batches)
-
 
 @dataclass(frozen=True, slots=True)
 class Planning:

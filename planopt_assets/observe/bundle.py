@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Leaves that read no table, so that there is nothing to read natively.
 _NO_TABLE = ("LocalTableScan", "Scan OneRowRelation", "Range", "EmptyRelation", "Scan ExistingRDD")
-_SCANS = ("Scan", "BatchScan", "InMemoryTableScan", "FileScan", "HiveTableScan", "LocalTableScan")
+_SCANS = ("Scan", "BatchScan", "InMemoryTableScan", "FileScan", "HiveTableScan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,16 @@ class Understood:
 
 def understand(sql: str | None, planned: Planned, tables: Sequence[TableFacts], first_id: int) -> Understood:
     """Canonical form, column lineage and UDFs of a query that Spark has analysed."""
-    schemas = {t.name: [(c.name, c.type) for c in t.columns] for t in tables}
-    found = canonical_form(sql, schemas) if sql is not None else None
+    found = canonical_form(sql, schemas_of(tables)) if sql is not None else None
     if found is None or found.form == "analyzed_plan":
         reason = found.reason if found else "a DataFrame query has no SQL text"
         found = canonical_from_analyzed(planned.analyzed_text, reason, first_id)
     named = {t.name: t.name for t in tables}
     return Understood(found, column_lineage(planned.analyzed, named), udf_audit(planned.analyzed))
+
+
+def schemas_of(tables: Sequence[TableFacts]) -> dict[str, list[tuple[str, str]]]:
+    return {t.name: [(c.name, c.type) for c in t.columns] for t in tables}
 
 
 def planned_parts(planned: Planned, initial: Plan, scans: Sequence[ScanFacts]) -> Parts:

@@ -7,22 +7,24 @@ from dataclasses import dataclass, replace
 
 from planopt_assets.model.plan import Estimate, Plan, PlanNode
 from planopt_assets.model.scan import ScanFacts
+from planopt_assets.observe.cost_text import cost_estimate
 from planopt_assets.observe.fingerprint import scanned_table
 from planopt_assets.observe.signals import ROWS
 
 ROW_HEADER = 8  # Spark adds this to the width of every row it reckons with
 _WRITTEN_ROWS = "shuffle records written"
 _DATA_SIZE = "data size"
-_TIMES = (
-    "scan time",
-    "time to build",
-    "time to collect",
-    "sort time",
-    "time in aggregation build",
-    "duration",
-    "fetch wait time",
-    "shuffle write time",
-)
+# Times by name, each with how many of its units are a millisecond.
+_TIMES = {
+    "scan time": 1,
+    "time to build": 1,
+    "time to collect": 1,
+    "sort time": 1,
+    "time in aggregation build": 1,
+    "duration": 1,
+    "fetch wait time": 1,
+    "shuffle write time": 1_000_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,14 @@ def with_first_estimates(final: Plan, initial: Plan) -> Plan:
             for n in final.nodes
         ),
     )
+
+
+def with_text_estimate(plan: Plan, cost: str | None) -> Plan:
+    """Where no operator has an estimate, the root gets the one EXPLAIN COST shows."""
+    if cost is None or not plan.nodes or any(n.estimate.source != "none" for n in plan.nodes):
+        return plan
+    root, *rest = plan.nodes
+    return replace(plan, nodes=(replace(root, estimate=cost_estimate(cost)), *rest))
 
 
 def with_log_rows(plan: Plan, scans: Sequence[ScanFacts]) -> Plan:
@@ -94,8 +104,12 @@ def misjudged(node: PlanNode) -> Misjudged | None:
 
 
 def operator_ms(node: PlanNode) -> int | None:
-    """The time Spark booked on this operator, where it did; summed over tasks."""
-    found = [value for name, value in node.metrics if name.removesuffix(" total") in _TIMES]
+    """The time Spark booked on this operator, where it did; summed over tasks.
+
+    >>> operator_ms(PlanNode(0, -1, "Exchange", "", (("fetch wait time", 3), ("shuffle write time", 4_000_000))))
+    7
+    """
+    found = [value // unit for name, value in node.metrics if (unit := _TIMES.get(name.removesuffix(" total")))]
     return sum(found) if found else None
 
 

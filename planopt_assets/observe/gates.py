@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.model.gate import Gate
@@ -23,6 +24,7 @@ Row = dict[str, Any]
 def _of_captured(gate: Callable[[History, Observation], Gate]) -> Callable[[History], Gate]:
     """A gate that has something to say only where the newest observation succeeded."""
 
+    @wraps(gate)
     def asked(history: History) -> Gate:
         if history.last is None:
             return Gate(True, False, "not observed yet")
@@ -31,8 +33,19 @@ def _of_captured(gate: Callable[[History, Observation], Gate]) -> Callable[[Hist
             return Gate(True, False, f"nothing to look at: the query was {row['status']} ({row['error_code']})")
         return gate(history, history.last)
 
-    asked.__doc__ = gate.__doc__
     return asked
+
+
+def _of_bundle(gate: Callable[[History, Observation], Gate]) -> Callable[[History], Gate]:
+    """A gate over what only schema version 2 records."""
+
+    @wraps(gate)
+    def asked(history: History, last: Observation) -> Gate:
+        if any(row["bundle_hash"] is None for row in last.artifacts):
+            return Gate(True, False, "nothing to look at: an older planopt observed it and did not record this")
+        return gate(history, last)
+
+    return _of_captured(asked)
 
 
 @_of_captured
@@ -53,25 +66,19 @@ def plan_topology_stable(history: History, last: Observation) -> Gate:
         return Gate(True, False, "same plan; only what adaptive execution made of it differs (best_effort)", diff)
     tier = determinism_tier(accepted, last)
     words = {
-        "canonical": "the plan changed though inputs, settings and engine did not",
-        "stable": "the plan changed after inputs or settings did",
-        "best_effort": "the plan changed with the engine",
+        "canonical": "the plan changed though inputs, settings and engine did not (canonical); "
+        f"accept it with `planopt accept {last.query_id}`",
+        "stable": "the plan changed after inputs or settings did (stable)",
+        "best_effort": "the plan changed with the engine (best_effort)",
     }[tier]
-    words = f"{words} ({tier}); accept it with `planopt accept {last.query_id}`" if tier == "canonical" else words
-    return Gate(
-        tier == "best_effort",
-        tier == "canonical",
-        f"{words} ({tier})" if tier != "canonical" else words,
-        _diff(accepted, last, "initial"),
-    )
+    return Gate(tier == "best_effort", tier == "canonical", words, _diff(accepted, last, "initial"))
 
 
 def determinism_tier(before: Observation, after: Observation) -> str:
     """How surely two observations should have had the same plan: `canonical`, `stable` or `best_effort`."""
     pairs = list(zip(before.artifacts, after.artifacts, strict=False))
-    if any(
-        a["engine"] is None or a["engine"] != b["engine"] or a["rulepack_hash"] != b["rulepack_hash"] for a, b in pairs
-    ):
+    engine = ("engine", "extractor", "rulepack_hash")
+    if any(a[name] is None or a[name] != b[name] for a, b in pairs for name in engine):
         return "best_effort"
     same = ("query_fingerprint", "snapshot_hash", "planning_env_hash")
     return "canonical" if all(a[name] == b[name] for a, b in pairs for name in same) else "stable"
@@ -84,10 +91,9 @@ def _accepted(history: History) -> Observation | None:
         return last
     normal: Observation | None = None
     for observation in earlier:
-        changed = normal is not None and normal.topologies != observation.topologies
         if (
             normal is None
-            or not changed
+            or normal.topologies == observation.topologies
             or observation.ids & history.accepted
             or determinism_tier(normal, observation) != "canonical"
         ):
@@ -95,7 +101,7 @@ def _accepted(history: History) -> Observation | None:
     return normal
 
 
-@_of_captured
+@_of_bundle
 def pushdown_effective(history: History, last: Observation) -> Gate:
     """Did every scan skip what its predicates allow it to skip?"""
     findings = [s for s in last.scans if s["finding"]]
@@ -108,7 +114,7 @@ def pushdown_effective(history: History, last: Observation) -> Gate:
     return Gate(True, False, f"{len(last.scans)} scan(s), nothing avoidable was read", details, numbers)
 
 
-@_of_captured
+@_of_bundle
 def native_scan(history: History, last: Observation) -> Gate:
     """Was every registered table read by the vectorised Delta scan, at the version this run had pinned?"""
     pinned = {t["name"]: t["version"] for a in last.artifacts for t in json.loads(a["tables"])}
@@ -118,33 +124,40 @@ def native_scan(history: History, last: Observation) -> Gate:
         if s["table_version"] != pinned.get(s["table"])
     ]
     wrong += [f"{s['table']} was read row by row ({s['file_index']})" for s in last.scans if not s["native"]]
-    wrong += [f"{kind} is not a native scan" for a in last.artifacts for kind in a["other_scans"] or []]
+    wrong += [f"{kind} is not a native scan" for a in last.artifacts for kind in a["other_scans"]]
     if wrong:
         return Gate(False, True, "; ".join(dict.fromkeys(wrong)))
     return Gate(True, False, f"{len(last.scans)} scan(s), all native and at the pinned version")
 
 
-@_of_captured
+@_of_bundle
 def deterministic(history: History, last: Observation) -> Gate:
     """Does planning the query again on the same inputs and settings give the same bundle, part by part?"""
-    unstable = sorted({part for a in last.artifacts for part in a["unstable_parts"] or []})
+    unstable = sorted({part for a in last.artifacts for part in a["unstable_parts"]})
     if unstable:
         return Gate(False, True, f"planned twice, and not the same: {', '.join(unstable)}")
-    for before in reversed([o for o in history.observations[:-1] if o.captured]):
-        pairs = list(zip(before.artifacts, last.artifacts, strict=False))
-        same_inputs = all(a["input_fingerprint"] == b["input_fingerprint"] for a, b in pairs)
-        if same_inputs and all(a["bundle_hash"] for a, _ in pairs):
-            parts = sorted({part for a, b in pairs for part in _differing(a["bundle_parts"], b["bundle_parts"])})
-            if parts:
-                return Gate(False, True, f"not what the same inputs gave before: {', '.join(parts)}")
-            break
+    before = next((o for o in reversed(history.observations[:-1]) if _same_inputs(o, last)), None)
+    if before is not None:
+        pairs = zip(before.artifacts, last.artifacts, strict=True)
+        if parts := sorted({part for a, b in pairs for part in _differing(a["bundle_parts"], b["bundle_parts"])}):
+            return Gate(False, True, f"not what the same inputs gave before: {', '.join(parts)}")
     return Gate(True, False, f"the same bundle each time ({last.artifacts[0]['bundle_hash']})")
+
+
+def _same_inputs(before: Observation, after: Observation) -> bool:
+    """Whether the bundles must be the same; what failed or is of an older planopt has no settings recorded."""
+    same = ("binding", "input_fingerprint", "planning_env_hash", "rulepack_hash")
+    return len(before.artifacts) == len(after.artifacts) and all(
+        a[name] == b[name] for name in same for a, b in zip(before.artifacts, after.artifacts, strict=True)
+    )
 
 
 def protocol_compatible(history: History) -> Gate:
     """Does this engine know every feature of the tables that the query reads?"""
     if history.last is None:
         return Gate(True, False, "not observed yet")
+    if not any(a["status"] == "captured" or a["error_code"] == "PLN-212" for a in history.last.artifacts):
+        return Gate(True, False, "nothing to look at: which tables the query reads is not known")
     tables = {t["table"]: t for t in history.last.tables}.values()
     unreadable = [
         f"{t['table']} needs {', '.join(t['unknown_reader_features'])}" for t in tables if t["unknown_reader_features"]
@@ -160,11 +173,13 @@ def protocol_compatible(history: History) -> Gate:
 
 def contract_kept(history: History) -> Gate:
     """Do the tables still have the schema and the constraints that they had when last looked at?"""
-    before = next((o for o in reversed(history.observations[:-1]) if o.tables), None)
-    if history.last is None or before is None or not history.last.tables:
-        return Gate(True, False, "nothing to compare with yet")
-    then, now = _contract(before.tables), _contract(history.last.tables)
+    then = _contract([t for o in history.observations[:-1] for t in o.tables])
+    now = _contract(history.last.tables if history.last else ())
     both = then.keys() & now.keys()
+    if history.last is None or not both:
+        return Gate(True, False, "nothing to compare with yet")
+    if history.last.ids & history.accepted:
+        return Gate(True, False, "accepted as it is now")
     drifts = contract_drift({t: then[t] for t in both}, {t: now[t] for t in both})
     breaking = [d for d in drifts if d.severity == "breaking"]
     details = _table(("table", "severity", "what"), [(d.table, d.severity, d.words) for d in drifts])
@@ -175,7 +190,7 @@ def contract_kept(history: History) -> Gate:
     return Gate(True, False, words, details, numbers)
 
 
-@_of_captured
+@_of_bundle
 def estimates_sane(history: History, last: Observation) -> Gate:
     """Did an estimate put a join input on the wrong side of the broadcast threshold?"""
     factors = [a["worst_error_factor"] for a in last.artifacts if a["worst_error_factor"] is not None]
@@ -196,6 +211,7 @@ def estimates_sane(history: History, last: Observation) -> Gate:
 
 
 def _contract(tables: Sequence[Row]) -> dict[str, Any]:
+    """What was last seen of each table."""
     return {name: part for t in tables for name, part in json.loads(t["contract"]).items()}
 
 
@@ -205,7 +221,10 @@ def _differing(before: str, after: str) -> list[str]:
 
 
 def _diff(before: Observation, after: Observation, phase: str) -> str:
+    """The first binding whose plans differ; a plan that was too large to keep cannot be shown."""
     for a, b in zip(before.artifacts, after.artifacts, strict=False):
+        if a["plan"] is None or b["plan"] is None:
+            return "The plan is too large to be kept: there is nothing to compare."
         if text := plan_diff(read_plan(a["plan"], phase), read_plan(b["plan"], phase), {}, {}):
             return f"```diff\n{text}\n```"
     return ""

@@ -11,8 +11,10 @@ from planopt_assets.observe.normalise import DIGEST_NAME
 Json = Any
 
 _RANDOM = re.compile(r"\.(Rand|Randn|RandStr|Uniform|Uuid|Shuffle|Sample)$")
+_SEEDS = ("seed", "randomSeed")
 _DRAWN = re.compile(r"-?\d{12,}")  # a seed that Spark drew; one in the query is shorter
-_COUNTED = ("cteId", "outerPlanId", "planId", "loopId")  # ids that Spark counts up for as long as it runs
+# Ids that Spark counts up for as long as it runs; a recursive CTE keeps its id when it becomes a loop.
+_COUNTED = {"cteId": "cte", "loopId": "cte", "outerPlanId": "outer plan", "planId": "plan"}
 _VOLATILE = ("jvmId", "createTime", "lastAccessTime")  # of the process, and of the views that planopt registers
 _CTE = ("CTERelationDef", "CTERelationRef", "UnionLoop", "UnionLoopRef")
 
@@ -33,26 +35,34 @@ def _without_digest(nodes: Sequence[Mapping[str, Json]]) -> Sequence[Mapping[str
 
 class _Normaliser:
     def __init__(self, tables: Mapping[str, str]) -> None:
-        self._tables = tables
+        # The longest first: one location may be the beginning of another.
+        self._places = [
+            (re.compile(rf"(?:file:(?://)?)?(?<![\w.-]){re.escape(location)}(?![\w-])"), table)
+            for location, table in sorted(tables.items(), key=lambda t: (-len(t[0]), t[0]))
+        ]
         self._ids: dict[tuple[str, Json], int] = {}
 
     def nodes(self, nodes: Sequence[Mapping[str, Json]]) -> list[Json]:
         found = []
-        random = False
+        above: list[tuple[int, bool]] = []  # of each node above: children still to come, whether it draws numbers
         for node in nodes:
-            found.append(self._node(node, under_random=random))
-            random = _RANDOM.search(str(node.get("class", ""))) is not None
+            children, draws = above.pop() if above else (0, False)
+            found.append(self._node(node, is_seed=draws and children == 1))
+            if children > 1:
+                above.append((children - 1, draws))
+            if below := int(node.get("num-children", 0)):
+                above.append((below, _RANDOM.search(str(node.get("class", ""))) is not None))
         return found
 
-    def _node(self, node: Mapping[str, Json], *, under_random: bool) -> Json:
-        name = str(node.get("class", "")).rsplit(".", 1)[-1]
-        if under_random and name == "Literal" and _DRAWN.fullmatch(str(node.get("value"))):
-            return {**self._value(node), "value": "seed"}
+    def _node(self, node: Mapping[str, Json], *, is_seed: bool) -> Json:
+        """One node; a function that draws numbers has its seed in a field or as its last argument."""
+        name = str(node.get("class", ""))
         plain = self._value(node)
-        if name == "Sample" and _DRAWN.fullmatch(str(node.get("seed"))):
-            plain["seed"] = "seed"
-        if name.startswith(_CTE) and "id" in node:
-            plain["id"] = self._number("cteId", node["id"])
+        for field in _SEEDS if _RANDOM.search(name) else ("value",) if is_seed else ():
+            if _DRAWN.fullmatch(str(node.get(field))):
+                plain[field] = "seed"
+        if name.rsplit(".", 1)[-1] in _CTE and "id" in node:
+            plain["id"] = self._number("cte", node["id"])
         return plain
 
     def _value(self, value: Json) -> Json:
@@ -60,7 +70,7 @@ class _Normaliser:
             if str(value.get("product-class", "")).endswith(".ExprId"):
                 return {"product-class": value["product-class"], "id": self._number("expression", value["id"])}
             return {
-                key: self._number(key, item) if key in _COUNTED else self._value(item)
+                key: self._number(_COUNTED[key], item) if key in _COUNTED else self._value(item)
                 for key, item in sorted(value.items())
                 if key not in _VOLATILE
             }
@@ -70,8 +80,8 @@ class _Normaliser:
         return self._text(value) if isinstance(value, str) else value
 
     def _text(self, text: str) -> str:
-        for location, table in self._tables.items():
-            text = text.replace(f"file:{location}", table).replace(location, table)
+        for place, table in self._places:
+            text = place.sub(table, text)
         return text
 
     def _number(self, kind: str, value: Json) -> int:

@@ -48,7 +48,7 @@ _PLAN_SHAPING = (
     "spark.databricks.delta.stalenessLimit",
     "spark.databricks.delta.stats.",
     # row-wise and Arrow UDFs: batch sizes and time-outs
-    "spark.python.worker.",
+    "spark.python.",
 )
 # The words that settings with a list of answers know, in Spark and Delta; any other word could be a password.
 _WORDS = (
@@ -65,7 +65,7 @@ _AREAS = "Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Etc|Europe|In
 # Numbers, sizes, times, these words, Spark's own classes and time zones: nothing a credential looks like.
 _HARMLESS = re.compile(
     rf"|true|false|-?\d{{1,19}}(\.\d{{1,19}})?(e[+-]?\d{{1,3}})?|-?\d{{1,19}} ?({_UNITS})"
-    rf"|({_WORDS})(,({_WORDS}))*|<undefined>|<value of spark\.[\w.]+>|{_CLASS}(,{_CLASS})*"
+    rf"|({_WORDS})(,({_WORDS}))*|<undefined>|<default>|<value of spark\.[\w.]+>|{_CLASS}(,{_CLASS})*"
     rf"|z|(utc|gmt)?([+-]\d\d?(:\d\d)?)?|({_AREAS})(/[A-Za-z][\w+-]{{1,20}}){{1,2}}",
     re.IGNORECASE | re.ASCII,
 )

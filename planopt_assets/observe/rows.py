@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.errors import ExplainUnreadable
 from planopt_assets.model.bundle import Parts, bundle_hash
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.table_ddl import create_statement
@@ -174,10 +175,17 @@ def explain_table_rows(query_id: str, observation: str, planned: Planned) -> Ite
     """EXPLAIN as rows; a text without operator ids is one row a line."""
     for mode, text in planned.explains:
         common = {"query_id": query_id, "observation_id": observation, "mode": mode}
-        if mode.startswith("formatted"):
-            yield from ({**common, **asdict(row)} for row in explain_rows(text))
-        else:
-            yield from ({**common, "position": i, "text": line} for i, line in enumerate(text.splitlines()))
+        yield from ({**common, **row} for row in _explain_lines(mode, text))
+
+
+def _explain_lines(mode: str, text: str) -> Iterator[Row]:
+    """One row an operator where the text can be taken apart without doubt, else one a line."""
+    try:
+        yield from (asdict(row) for row in (explain_rows(text) if mode.startswith("formatted") else []))
+    except ExplainUnreadable:
+        mode = "as it is"
+    if not mode.startswith("formatted"):
+        yield from ({"position": i, "text": line} for i, line in enumerate(text.splitlines()))
 
 
 def provenance_rows(query_id: str, planned: Planned, known: set[str]) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Observe: run each query once as it is; keep its plans, counters and digest, or why it could not be run."""
+"""Observe: run each query as it is, once to warm up and once to measure; keep what it showed, or why it could not."""
 
 from __future__ import annotations
 
@@ -21,11 +21,20 @@ from planopt_assets.observe.bundle import (
     plain,
     planned_parts,
     sampled,
+    schemas_of,
     understand,
 )
-from planopt_assets.observe.estimates import misled_joins, with_first_estimates, with_log_rows
+from planopt_assets.observe.describe import describe
+from planopt_assets.observe.edits import edit_list
+from planopt_assets.observe.estimates import (
+    misled_joins,
+    with_first_estimates,
+    with_log_rows,
+    with_text_estimate,
+)
 from planopt_assets.observe.pushdown.classify import classify
 from planopt_assets.observe.pushdown.thresholds import Thresholds
+from planopt_assets.redaction import redact
 from planopt_assets.run import Rows, Run, StageResult, unchanged
 
 if TYPE_CHECKING:
@@ -83,9 +92,8 @@ class _Observation:
         except PlanoptError as failure:
             return self._failed(failure)
         self.tables = self.run.workspace.tables_read(self.query)
-        for binding, (execution, unstable) in zip(bindings, executions, strict=True):
-            self._captured(binding, execution, unstable)
-        return _result(self.query.id, [e for e, _ in executions], self.tables)
+        texts = [self._captured(b, *executed) for b, executed in zip(bindings, executions, strict=True)]
+        return _result(self.query.id, [e for e, _ in executions], self.tables, texts[0])
 
     def _execute_warm(self, binding: int) -> tuple[Execution, tuple[str, ...]]:
         """Run it once to warm up and once to measure, and say which parts of the plan did not come out the same.
@@ -102,13 +110,15 @@ class _Observation:
         again = self.run.workspace.replanned(self.query, binding)
         return first, differing(_parts(first), planned_parts(*again))
 
-    def _captured(self, binding: int, execution: Execution, unstable: tuple[str, ...]) -> None:
+    def _captured(self, binding: int, execution: Execution, unstable: tuple[str, ...]) -> str:
+        """Rows of one binding; returns what a person would like to read about it."""
         planned, initial, scans = execution.planned, execution.initial, execution.scans
         assert planned is not None
         assert initial is not None
         workspace, query = self.run.workspace, self.query
         facts = [workspace.facts(t) for t in self.tables]
         final = with_log_rows(with_first_estimates(execution.final, initial), scans)
+        final = with_text_estimate(final, dict(planned.explains).get("cost"))
         understood = understand(query.sql, planned, facts, workspace.first_expression_id)
         contract = to_rows.contract_id(facts)
         threshold = workspace.broadcast_threshold
@@ -128,6 +138,7 @@ class _Observation:
                     initial, final, planned, workspace.capture.tables, workspace.first_expression_id
                 ),
                 "other_scans": other_scans(initial, scans),
+                "edits": self._edits(understood, facts),
             },
             execution,
         )
@@ -144,16 +155,21 @@ class _Observation:
                 **asdict(execution.counters),
             }
         )
-        self.rows["scan_outcomes"] += self._scan_rows(observation, binding, execution)
-
-    def _scan_rows(self, observation: str, binding: int, execution: Execution) -> list[dict[str, Any]]:
-        assert execution.planned is not None
-        settings = dict(execution.planned.environment.settings)
-        outcomes = [classify(s, execution.offers[s.table], settings, self.thresholds) for s in execution.scans]
-        return [
-            to_rows.scan_row(self.query.id, observation, binding, scan, outcome)
-            for scan, outcome in zip(execution.scans, outcomes, strict=True)
+        settings = dict(planned.environment.settings)
+        outcomes = [classify(s, execution.offers[s.table], settings, self.thresholds) for s in scans]
+        self.rows["scan_outcomes"] += [
+            to_rows.scan_row(query.id, observation, binding, scan, outcome)
+            for scan, outcome in zip(scans, outcomes, strict=True)
         ]
+        return describe(initial, execution.splits, outcomes, understood.lineage, understood.udfs)
+
+    def _edits(self, understood: Understood, facts: Sequence[TableFacts]) -> list[str]:
+        """What changed in the text since the query was last captured; nothing where only its spelling did."""
+        rows = self.run.reader.rows("plan_artifacts", ["canonical_sql", "canonical_form"], query_id=self.query.id)
+        before = next((r["canonical_sql"] for r in reversed(rows) if r["canonical_form"] == "sqlglot"), None)
+        if before is None or understood.canonical.form != "sqlglot":
+            return []
+        return [str(edit) for edit in edit_list(before, redact(understood.canonical.sql), schemas_of(facts))]
 
     def _all_parts(
         self, execution: Execution, understood: Understood, facts: Sequence[TableFacts], contract: str
@@ -240,7 +256,7 @@ def _tier(run: Run, query: Query) -> CaptureTier:
     return "debug" if run.workload.capture == "debug" or sampled(share, query.id, *versions) else "always_on"
 
 
-def _result(query_id: str, executions: list[Execution], tables: tuple[PinnedTable, ...]) -> StageResult:
+def _result(query_id: str, executions: list[Execution], tables: tuple[PinnedTable, ...], described: str) -> StageResult:
     counters = [e.counters for e in executions]
     numbers = {
         "wall_s": sum(c.wall_ns for c in counters) / 1e9,
@@ -255,5 +271,6 @@ def _result(query_id: str, executions: list[Execution], tables: tuple[PinnedTabl
         f"| {name} | {value:,.3f} |" if isinstance(value, float) else f"| {name} | {value:,} |"
         for name, value in numbers.items()
     ]
-    markdown = "\n".join(["| counter | value |", "|---|---|", *lines, "", "Reads " + ", ".join(t.ref for t in tables)])
+    reads = "Reads " + ", ".join(t.ref for t in tables)
+    markdown = "\n".join(["| counter | value |", "|---|---|", *lines, "", reads, "", described])
     return StageResult(query_id, True, f"{numbers['cpu_s']:.1f} s CPU, {numbers['tasks']} tasks", numbers, markdown)

@@ -16,11 +16,12 @@ def plan_diff(before: Plan, after: Plan, splits_before: Splits, splits_after: Sp
     >>> plan_diff(Plan("initial", (), "x"), Plan("initial", (), "x"), {"t": [65]}, {"t": [3]})
     '-scan of t in 65 tasks\\n+scan of t in 3 tasks'
     """
-    lines = difflib.unified_diff(_outline(before, splits_before), _outline(after, splits_after), lineterm="", n=0)
+    lines = difflib.unified_diff(outline(before, splits_before), outline(after, splits_after), lineterm="", n=0)
     return "\n".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---"))
 
 
-def _outline(plan: Plan, splits: Splits) -> list[str]:
+def outline(plan: Plan, splits: Splits) -> list[str]:
+    """The operator tree, one line each, indented by depth; then how each scan is split."""
     depth = {ROOT: -1}
     lines = []
     for node in plan.nodes:

@@ -7,11 +7,17 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from deltalake import write_deltalake
 
+from planopt_assets.gates import CHECKS
+from planopt_assets.store.reader import StoreReader
 from planopt_tests.conftest import make_tables, write_workload_file
 
 PLANOPT = str(Path(sys.executable).parent / "planopt")
@@ -63,6 +69,78 @@ def test_two_processes_give_the_same_ids(ran: Path) -> None:
             assert first[query][name] == facts[query][name], (query, name)
     assert first["by_shop"]["policy_id"] == facts["by_shop"]["policy_id"]
     assert all(first["by_shop"]["plan_fingerprints"])
+
+
+@pytest.mark.e2e
+def test_every_hash_is_the_same_in_a_third_process_with_everything_in_another_order(ran: Path) -> None:
+    """Settings, queries and the files of the tables are listed the other way round; Python hashes differently."""
+    third = ran.with_name("third")
+    for path in sorted(ran.with_name("second").joinpath("data").rglob("*"), reverse=True):
+        if path.is_file():
+            copy = third / path.relative_to(ran.with_name("second"))
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    head, _, tail = (ran / "planopt.yaml").read_text().partition("  settings:\n")
+    settings, _, rest = tail.partition("tables:\n")
+    tables, _, rest = rest.partition("queries:\n")
+    queries = rest.removesuffix(SHORT)
+    backwards = ["\n".join(reversed(part.splitlines())) + "\n" for part in (settings, tables, queries)]
+    text = f"{head}  settings:\n{backwards[0]}tables:\n{backwards[1]}queries:\n{backwards[2]}{SHORT}"
+    (third / "planopt.yaml").write_text(text.replace("mode: advise", "mode: observe"))
+    ok(planopt("run", "--json", cwd=third, env={**os.environ, "PYTHONHASHSEED": "4711"}))
+    first, second, third_hashes = (stored_hashes(folder) for folder in (ran, ran.with_name("second"), third))
+    assert first == second == third_hashes
+    assert set(first) == {"by_shop", "cities", "forbidden"}
+    assert len(json.loads(first["by_shop"]["bundle_parts"])) == 13
+
+
+HASHES = (
+    *("query_fingerprint", "input_fingerprint", "snapshot_hash", "plan_fingerprint", "topology_hash", "bundle_hash"),
+    *("final_topology_hash", "canonical_fingerprint", "planning_env_hash", "rulepack_hash", "contract_hash"),
+    *("bundle_parts", "plan_hashes"),
+)
+
+
+def stored_hashes(folder: Path) -> dict[str, dict[str, Any]]:
+    rows = StoreReader(str(folder / "store"), "tests").rows("plan_artifacts", ["query_id", *HASHES])
+    return {row.pop("query_id"): row for row in rows}
+
+
+@pytest.mark.e2e
+def test_check_answers_every_gate_for_every_query_without_java(ran: Path) -> None:
+    facts = ok(planopt("check", "--json", cwd=ran, env=NO_JAVA))
+    assert {(g["gate"], g["query"]) for g in facts["gates"]} == {
+        (gate, query) for gate in CHECKS for query in ("by_shop", "cities", "forbidden")
+    }
+    assert all(g["passed"] for g in facts["gates"])
+    text = planopt("check", "by_shop", cwd=ran, env=NO_JAVA)
+    assert text.stdout.startswith("9 of 9 gates passed (plan_topology_stable, ")
+
+
+@pytest.mark.e2e
+def test_a_plan_that_changed_for_no_reason_fails_the_check_until_a_person_accepts_it(ran: Path) -> None:
+    changed = ran.with_name("changed")
+    shutil.copytree(ran, changed)
+    row = StoreReader(str(changed / "store"), "tests").table("plan_artifacts", query_id="cities")
+    later = {"run_id": "later", "observation_id": "obs-later-cities-b0", "topology_hash": "top_another"}
+    for name, value in later.items():
+        column = row.schema.get_field_index(name)
+        row = row.set_column(column, name, pa.array([value]))
+    moment = pc.add(row["recorded_at"], pa.scalar(timedelta(hours=1)))
+    write_deltalake(
+        changed / "store" / "plan_artifacts",
+        row.set_column(row.schema.get_field_index("recorded_at"), "recorded_at", moment),
+        mode="append",
+    )
+    failed = planopt("check", cwd=changed, env=NO_JAVA)
+    assert failed.returncode == 3
+    assert "planopt accept cities" in " ".join(failed.stdout.split())
+    assert (
+        ok(planopt("accept", "cities", "--reason", "meant", "--json", cwd=changed))["accepted"] == "obs-later-cities-b0"
+    )
+    assert planopt("check", cwd=changed, env=NO_JAVA).returncode == 0
+    nothing = planopt("accept", "forbidden", cwd=changed, env=NO_JAVA)
+    assert (nothing.returncode, nothing.stderr[:7]) == (1, "PLN-305")
 
 
 @pytest.mark.e2e

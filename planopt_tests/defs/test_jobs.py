@@ -16,6 +16,7 @@ from planopt_assets.definitions import defs
 from planopt_assets.defs import names
 from planopt_assets.defs.instance import register_queries
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.gates import CHECKS
 from planopt_assets.observe.stage import observe
 from planopt_assets.replan.stage import replan
 from planopt_assets.run import Run, read_standings
@@ -85,8 +86,9 @@ def test_a_range_of_queries_is_one_run_with_numbers_and_checks_per_query(
     assert observed["by_shop"]["result_rows"] == 17
     assert float(str(observed["by_shop"]["cpu_s"])) > 0
     assert "PLN-101" in str(observed["forbidden"]["summary"])
-    for check in ("results_equal", "not_regressed"):
-        assert set(IDS) <= set(evaluations(result, check))
+    for check in CHECKS:
+        assert set(IDS) <= set(evaluations(result, check)), check
+        assert all(e.passed for e in evaluations(result, check).values()), check
 
 
 def test_one_query_alone_is_one_partition(instance: dg.DagsterInstance, file: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_missing_table_is_named(spark, tables: Path) -> None:
     workload = workload_of(tables, [BY_SHOP], tables=(Table("sales", str(tables / "nowhere")),))
     workspace = Workspace(workload)
     assert workspace.tables == ()
-    with pytest.raises(TableUnreadable, match="table sales: .*holds no Delta table: it has no log"):
+    with pytest.raises(TableUnreadable, match=r"table sales: .*holds no Delta table: it has no log"):
         workspace.frame(BY_SHOP, 0)
 
 

@@ -17,7 +17,9 @@ from planopt_assets import redaction
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.gates import evaluate
 from planopt_assets.model.gate import Gate
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Query, Workload
+from planopt_assets.observe.estimates import misled_joins
 from planopt_assets.observe.stage import observe
 from planopt_assets.observe.stored_plan import unpack
 from planopt_assets.run import Run
@@ -267,3 +269,54 @@ def test_a_secret_reaches_no_table_no_progress_and_no_error(spark: SparkSession,
                 text = str(unpack(value)) if isinstance(value, bytes) else str(value)
                 assert "hunter2" not in text, (name, column)
     assert "***" in one(workload, "plan_artifacts", query_id="keyed")["canonical_sql"]
+
+
+# Estimates
+
+
+def test_an_estimate_on_the_wrong_side_of_the_threshold_is_found_and_a_right_one_is_not(
+    spark: SparkSession, tables: Path
+) -> None:
+    grouped = (
+        "SELECT a.id FROM sales a JOIN (SELECT shop, max(amount) AS m FROM sales GROUP BY shop) g ON a.amount = g.m"
+    )
+    query = Query("few", sql=grouped)
+    workspace = Workspace(workload_of(tables, [query]))
+    for threshold, misled in ((2000, True), (-1, False), (200, False)):
+        policy = Policy((("spark.sql.autoBroadcastJoinThreshold", str(threshold)),))
+        done = workspace.execute(query, 0, policy, timeout_s=60, tier="always_on")
+        assert done.initial is not None
+        found = misled_joins(done.initial, done.final, threshold)
+        assert bool(found) == misled, (threshold, found)
+        assert all(m.actual < threshold < m.estimated for m in found)
+
+
+# Text and tiers
+
+
+def test_a_changed_predicate_is_named_and_another_spelling_is_no_change(spark: SparkSession, tables: Path) -> None:
+    texts = (
+        "SELECT shop, amount FROM sales WHERE amount > 10",
+        "select s.SHOP, s.amount -- the same\n  from sales s where s.amount > 10",
+        "SELECT shop, amount FROM sales WHERE amount > 11",
+    )
+    for sql in texts:
+        workload = workload_of(tables, [Query("written", sql=sql)], debug_sample=0.0)
+        observed(workload)
+    rows = StoreReader(workload.store, workload.name).rows("plan_artifacts")
+    assert [r["edits"] for r in rows] == [[], [], ["predicate: amount > 10 -> amount > 11"]]
+    assert [r["canonical_fingerprint"] for r in rows].count(rows[0]["canonical_fingerprint"]) == 2
+
+
+def test_only_debug_keeps_texts_and_reads_the_plan_twice(done: Workload, spark: SparkSession, tables: Path) -> None:
+    quiet = workload_of(tables, [QUERIES[0]], debug_sample=0.0)
+    observed(quiet)
+    row = one(quiet, "plan_artifacts")
+    assert (row["capture_tier"], row["extractors_disagree"]) == ("always_on", None)
+    assert StoreReader(quiet.store, quiet.name).rows("explains") == []
+    assert one(done, "plan_artifacts", query_id="by_shop")["capture_tier"] == "debug"
+    modes = {r["mode"] for r in StoreReader(done.store, done.name).rows("explains", query_id="by_shop")}
+    assert modes == {"formatted", "formatted_final", "cost", "codegen"}
+    sampled = workload_of(tables, [replace(QUERIES[0], debug_sample=1.0)], store=str(tables / "sampled"))
+    observed(sampled)
+    assert one(sampled, "plan_artifacts")["capture_tier"] == "debug"

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from planopt_assets.validate.gates import Gate, not_regressed, results_equal
+from planopt_assets.model.gate import Gate
+from planopt_assets.validate.gates import not_regressed, results_equal
 from planopt_tests.rows import FEWER, OTHER, Row, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast

@@ -90,8 +90,7 @@ def sql(expression: Expression, column: Callable[[str], str] = str) -> str:
         return "EXISTS (subquery)"
     if op in SUBQUERIES:
         return f"{text[0]} IN (subquery)" if args else "(subquery)"
-    inside = "" if op in SEEDED else ", ".join(sql(arg, column) for arg in args)
-    return f"{expression.name or _FUNCTION.get(op) or _snake(op)}({inside})"
+    return f"{expression.name or _FUNCTION.get(op) or _snake(op)}({', '.join(sql(arg, column) for arg in args)})"
 
 
 def key(expression: Expression) -> str:
@@ -115,6 +114,8 @@ def _expression(node: Node, args: tuple[Expression, ...], definitions: Definitio
     if op == "Literal":
         value = node["value"]
         return Expression("Literal", "NULL" if value is None else str(value), type_name(node["dataType"]))
+    if op in SEEDED:
+        return Expression(op)
     if op == "PythonUDF":
         return Expression(op, node["name"], str(node["evalType"]), args)
     if op in ("Invoke", "StaticInvoke"):

@@ -28,7 +28,7 @@ class ScanNode:
     ids: frozenset[int]
     metadata: Mapping[str, str]
     metrics: Mapping[str, int]  # name -> accumulator
-    matched: int  # accumulator that counts the rows which passed every filter directly over the scan
+    matched: int | None  # accumulator that counts the rows which passed every filter directly over the scan
 
 
 def scan_nodes(info: Node) -> tuple[ScanNode, ...]:
@@ -40,7 +40,9 @@ def scan_nodes(info: Node) -> tuple[ScanNode, ...]:
             continue
         metrics = {m["name"]: m["accumulatorId"] for m in node["metrics"]}
         ids = frozenset(int(i) for i in _ID.findall(output[1]))
-        scan = ScanNode(_path(node["metadata"]["Location"]), ids, node["metadata"], metrics, matched or metrics[ROWS])
+        scan = ScanNode(
+            _path(node["metadata"]["Location"]), ids, node["metadata"], metrics, matched or metrics.get(ROWS)
+        )
         found.setdefault((scan.path, scan.ids) if ids else (scan.path, frozenset({-len(found)})), scan)
     return tuple(found.values())
 
@@ -49,7 +51,8 @@ def _walk(node: Node, matched: int | None) -> Iterator[tuple[Node, int | None]]:
     yield node, matched
     see_through = bool(_SEE_THROUGH.match(node["nodeName"].strip()))
     if node["nodeName"].strip() == "Filter" and matched is None:
-        matched = next(m["accumulatorId"] for m in node["metrics"] if m["name"] == ROWS)
+        # A logical plan stands where adaptive execution found out that a part is empty: it counts nothing.
+        matched = next((m["accumulatorId"] for m in node["metrics"] if m["name"] == ROWS), None)
     for place, child in enumerate(node["children"]):
         # After the first child come the plans of sub-queries: the filter is not over those.
         yield from _walk(child, matched if see_through and place == 0 else None)

@@ -35,7 +35,7 @@ def placed(
             if (kind := next((k for op, k in _RUNTIME.items() if predicate.holds(op)), None)) is not None:
                 runtime[f"{kind} on {', '.join(predicate.columns)}"] = None
             # The plan's own wish to prune: what became of it is among the partition filters.
-            elif not predicate.holds("DynamicPruningSubquery") and not any(map(is_internal, predicate.columns)):
+            elif not predicate.holds("DynamicPruningSubquery") and not any(map(_is_internal, predicate.columns)):
                 found.setdefault(key(predicate), (predicate, place))
     joined = relation.join_columns if relation else frozenset()
     seen = {key(e) for name in ("skipping", "unused") for e in trees.get(name, ())}
@@ -68,5 +68,5 @@ def pushed_filters(text: str) -> tuple[str, ...]:
     return tuple(part for part in parts if part and not any(name in part for name in _INTERNAL))
 
 
-def is_internal(column: str) -> bool:
+def _is_internal(column: str) -> bool:
     return column.startswith(_INTERNAL)

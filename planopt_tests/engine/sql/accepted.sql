@@ -120,3 +120,9 @@ SELECT * FROM sees_orders JOIN global_temp.gate_sees_orders USING (o_orderkey)
 
 -- text_that_looks_dangerous
 SELECT 'DROP TABLE orders; reflect(); $x {y}' AS `transform using`, o_comment AS reflect FROM orders -- EXECUTE IMMEDIATE
+
+-- sub_queries_in_the_branches_of_a_case
+SELECT CASE WHEN (SELECT count(*) FROM orders WHERE o_custkey > 3) > 5 THEN (SELECT max(o_totalprice) FROM orders) ELSE (SELECT min(o_totalprice) FROM orders) END AS price
+
+-- sub_queries_as_the_ends_of_between
+SELECT o_orderkey FROM orders WHERE o_custkey BETWEEN (SELECT min(o_custkey) FROM orders) AND (SELECT max(o_custkey) + 3 FROM orders)

@@ -342,3 +342,12 @@ SELECT py_double(o_shippriority) FROM orders
 
 -- analysis | python_function_in_subquery | a user-defined function runs Python, which the workload does not allow
 SELECT * FROM orders WHERE o_shippriority IN (SELECT py_double(c_nationkey) FROM customer)
+
+-- parse | transform_in_a_branch_of_a_case | `TRANSFORM … USING` runs a program
+SELECT CASE WHEN o_custkey > 1 THEN (SELECT TRANSFORM(c_custkey) USING 'touch @canary@' AS (x) FROM customer) END FROM orders
+
+-- parse | csv_in_the_condition_of_a_case | `csv.@csv@` is not a registered table
+SELECT CASE WHEN (SELECT max(_c0) FROM csv.`@csv@`) > 1 THEN 1 ELSE 2 END FROM orders
+
+-- parse | csv_as_an_end_of_between | `csv.@csv@` is not a registered table
+SELECT * FROM orders WHERE o_custkey BETWEEN 1 AND (SELECT max(_c0) FROM csv.`@csv@`)

@@ -1,0 +1,519 @@
+"""Every gate over observations, both ways: what must pass passes, what must fail fails, and says why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from planopt_assets.gates import CHECKS
+from planopt_assets.model.gate import Gate
+from planopt_assets.observe.gates import (
+    MISLED,
+    contract_kept,
+    determinism_tier,
+    deterministic,
+    estimates_sane,
+    native_scan,
+    plan_topology_stable,
+    protocol_compatible,
+    pushdown_effective,
+)
+from planopt_assets.store.observations import History, Observation
+from planopt_tests.rows import (
+    Row,
+    captured_row,
+    observation,
+    older_row,
+    packed_plan,
+    scan_row,
+    table_row,
+    unsuccessful_row,
+)
+
+pytestmark = pytest.mark.fast
+
+GATES = [check.of_history for check in CHECKS.values() if check.of_history]
+OF_CAPTURED = [plan_topology_stable, pushdown_effective, native_scan, deterministic, estimates_sane]
+OF_BUNDLE = OF_CAPTURED[1:]
+
+HASH_JOIN = packed_plan("Sort", "Exchange hashpartitioning(a#0, 8)")
+
+
+def history(*observations: Observation, accepted: tuple[str, ...] = ()) -> History:
+    return History(observations, frozenset(f"obs-{run}-q-b0" for run in accepted))
+
+
+def seen(run: str = "r1", scans: tuple[Row, ...] = (), tables: tuple[Row, ...] = (), **columns: Any) -> Observation:
+    """One captured observation with one binding."""
+    return observation(captured_row(run, **columns), scans=scans, tables=tables)
+
+
+def unsuccessful(run: str, status: str = "failed", code: str = "PLN-207", tables: tuple[Row, ...] = ()) -> Observation:
+    return observation(unsuccessful_row(run, status, code), tables=tables)
+
+
+# Queries that there is nothing to say about
+
+
+@pytest.mark.parametrize("gate", GATES, ids=lambda g: g.__name__)
+def test_a_query_that_was_never_observed_passes(gate: Callable[[History], Gate]) -> None:
+    found = gate(history())
+    assert (found.passed, found.severe) == (True, False)
+    assert found.words in ("not observed yet", "nothing to compare with yet")
+
+
+@pytest.mark.parametrize(("status", "code"), [("refused", "PLN-101"), ("failed", "PLN-207")])
+@pytest.mark.parametrize("gate", OF_CAPTURED, ids=lambda g: g.__name__)
+def test_a_query_that_did_not_run_has_no_plan_to_look_at(
+    gate: Callable[[History], Gate], status: str, code: str
+) -> None:
+    found = gate(history(seen("r1", scans=(scan_row(finding="x"),)), unsuccessful("r2", status, code)))
+    assert found == Gate(True, False, f"nothing to look at: the query was {status} ({code})")
+
+
+def test_one_binding_that_did_not_run_is_the_one_to_name() -> None:
+    both = observation(captured_row("r1", 0), unsuccessful_row("r1", "failed", "PLN-208"))
+    assert native_scan(history(both)).words == "nothing to look at: the query was failed (PLN-208)"
+
+
+@pytest.mark.parametrize("gate", OF_BUNDLE, ids=lambda g: g.__name__)
+def test_what_an_older_planopt_did_not_record_is_not_judged(gate: Callable[[History], Gate]) -> None:
+    found = gate(history(observation(older_row("r1"))))
+    assert found == Gate(True, False, "nothing to look at: an older planopt observed it and did not record this")
+
+
+@pytest.mark.parametrize("gate", GATES, ids=lambda g: g.__name__)
+def test_a_query_that_is_as_it_was_passes_every_gate(gate: Callable[[History], Gate]) -> None:
+    same = [seen(run, scans=(scan_row(),), tables=(table_row(),)) for run in ("r1", "r2")]
+    found = gate(history(observation(older_row("r0")), *same))
+    assert (found.passed, found.severe) == (True, False)
+
+
+@pytest.mark.parametrize("gate", GATES, ids=lambda g: g.__name__)
+def test_every_gate_says_what_it_asks(gate: Callable[[History], Gate]) -> None:
+    assert str(gate.__doc__).splitlines()[0].endswith("?")
+
+
+# plan_topology_stable
+
+CHANGED = {"topology_hash": "top_9", "plan": HASH_JOIN}
+FIRST = seen("r1")
+DIFF = "```diff\n-  Exchange hashpartitioning 200\n+  Exchange hashpartitioning 8\n```"
+REGRESSED = Gate(
+    False,
+    True,
+    "the plan changed though inputs, settings and engine did not (canonical); accept it with `planopt accept q`",
+    DIFF,
+)
+
+
+def test_the_first_plan_is_the_one_to_keep() -> None:
+    assert plan_topology_stable(history(FIRST)) == Gate(True, False, "first observation: its plan is the one to keep")
+
+
+def test_the_same_plan_passes() -> None:
+    found = plan_topology_stable(history(FIRST, seen("r2")))
+    assert found == Gate(True, False, "same plan as accepted, before and after execution")
+
+
+def test_another_plan_on_the_same_inputs_is_an_error_with_the_difference() -> None:
+    assert plan_topology_stable(history(FIRST, seen("r2", **CHANGED))) == REGRESSED
+
+
+def test_it_stays_an_error_until_it_is_accepted() -> None:
+    changed = [seen(run, **CHANGED) for run in ("r2", "r3", "r4")]
+    assert plan_topology_stable(history(FIRST, *changed)) == REGRESSED
+    assert plan_topology_stable(history(FIRST, *changed, accepted=("r4",))) == Gate(True, False, "accepted")
+
+
+def test_an_accepted_plan_is_the_one_to_keep_from_then_on() -> None:
+    changed = [seen(run, **CHANGED) for run in ("r2", "r3")]
+    assert plan_topology_stable(history(FIRST, *changed, accepted=("r2",))).words.startswith("same plan as accepted")
+    back = plan_topology_stable(history(FIRST, *changed, seen("r4"), accepted=("r2",)))
+    assert (back.passed, back.severe) == (False, True)
+
+
+def test_a_plan_that_goes_back_to_the_accepted_one_passes() -> None:
+    assert plan_topology_stable(history(FIRST, seen("r2", **CHANGED), seen("r3"))).passed
+
+
+def test_acceptance_of_an_older_plan_does_not_cover_a_newer_one() -> None:
+    newest = seen("r3", topology_hash="top_10", plan=packed_plan("Sort"))
+    found = plan_topology_stable(history(FIRST, seen("r2", **CHANGED), newest, accepted=("r2",)))
+    assert (found.passed, found.severe) == (False, True)
+    assert found.details == "```diff\n-  Exchange hashpartitioning 8\n```"
+
+
+MOVED = {
+    "the tables": {"snapshot_hash": "snp_2"},
+    "the query": {"query_fingerprint": "qry_2"},
+    "the settings": {"planning_env_hash": "env_2"},
+}
+
+
+@pytest.mark.parametrize("moved", MOVED.values(), ids=MOVED)
+def test_another_plan_after_inputs_moved_warns_once_and_is_then_the_one_to_keep(moved: Row) -> None:
+    changed = {**CHANGED, **moved}
+    assert plan_topology_stable(history(FIRST, seen("r2", **changed))) == Gate(
+        False, False, "the plan changed after inputs or settings did (stable)", DIFF
+    )
+    assert plan_topology_stable(history(FIRST, seen("r2", **changed), seen("r3", **changed))).passed
+    back = plan_topology_stable(history(FIRST, seen("r2", **changed), seen("r3", **moved)))
+    assert (back.passed, back.severe) == (False, True)  # now the new plan is normal, and it changed on the same inputs
+
+
+@pytest.mark.parametrize("moved", MOVED.values(), ids=MOVED)
+def test_the_same_plan_after_inputs_moved_passes_and_counts_as_seen_on_them(moved: Row) -> None:
+    assert plan_topology_stable(history(FIRST, seen("r2", **moved))).passed
+    found = plan_topology_stable(history(FIRST, seen("r2", **moved), seen("r3", **moved, **CHANGED)))
+    assert (found.passed, found.severe) == (False, True)
+
+
+ENGINES = {
+    "the versions": {"engine": "spark 4.3.0"},
+    "the rules": {"rulepack_hash": "rul_2"},
+    "the way plans are read": {"extractor": "spark-plan-info@3"},
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+@pytest.mark.parametrize("moved", [{}, *MOVED.values()], ids=["", *MOVED])
+def test_another_plan_of_another_engine_is_a_remark_and_then_the_one_to_keep(engine: Row, moved: Row) -> None:
+    changed = {**CHANGED, **engine, **moved}
+    assert plan_topology_stable(history(FIRST, seen("r2", **changed))) == Gate(
+        True, False, "the plan changed with the engine (best_effort)", DIFF
+    )
+    found = plan_topology_stable(history(FIRST, seen("r2", **changed), seen("r3", **engine, **moved)))
+    assert (found.passed, found.severe) == (False, True)
+
+
+def test_what_only_adaptive_execution_made_different_is_a_remark() -> None:
+    final = packed_plan("Sort", "Exchange hashpartitioning(a#0, 200)", final=("Sort",))
+    found = plan_topology_stable(history(FIRST, seen("r2", final_topology_hash="top_9", plan=final)))
+    words = "same plan; only what adaptive execution made of it differs (best_effort)"
+    assert found == Gate(True, False, words, "```diff\n-  Exchange hashpartitioning 200\n```")
+
+
+def test_what_adaptive_execution_makes_of_a_plan_is_remarked_once() -> None:
+    adapted = [seen(run, final_topology_hash="top_9") for run in ("r2", "r3")]
+    assert plan_topology_stable(history(FIRST, *adapted)).words == "same plan as accepted, before and after execution"
+
+
+def test_observations_that_failed_are_skipped() -> None:
+    assert plan_topology_stable(history(unsuccessful("r0"), FIRST, unsuccessful("r2"), seen("r3"))).passed
+    assert plan_topology_stable(history(unsuccessful("r0"), FIRST)).words.startswith("first observation")
+    assert plan_topology_stable(history(FIRST, unsuccessful("r2"), seen("r3", **CHANGED))) == REGRESSED
+
+
+def test_a_change_in_any_binding_counts() -> None:
+    before, same = (observation(captured_row(run, 0), captured_row(run, 1)) for run in ("r1", "r2"))
+    after = observation(captured_row("r2", 0), captured_row("r2", 1, **CHANGED))
+    assert plan_topology_stable(history(before, same)).passed
+    assert plan_topology_stable(history(before, after)) == REGRESSED
+
+
+def test_one_binding_more_is_another_query() -> None:
+    more = {"query_fingerprint": "qry_2"}
+    after = observation(captured_row("r2", 0, **more), captured_row("r2", 1, **more))
+    found = plan_topology_stable(history(FIRST, after))
+    assert (found.passed, found.severe, found.details) == (False, False, "")
+
+
+@pytest.mark.parametrize("which", ["before", "after"])
+def test_a_plan_that_was_too_large_to_keep_is_compared_by_its_hash(which: str) -> None:
+    before = seen("r1", plan=None) if which == "before" else FIRST
+    after = seen("r2", **{**CHANGED, "plan": None}) if which == "after" else seen("r2", **CHANGED)
+    found = plan_topology_stable(history(before, after))
+    assert (found.passed, found.severe) == (False, True)
+    assert found.details == "The plan is too large to be kept: there is nothing to compare."
+
+
+def test_rows_of_an_older_planopt_are_compared_as_far_as_they_go() -> None:
+    old, newer = observation(older_row("r1")), observation(older_row("r2"))
+    assert plan_topology_stable(history(old, newer)).words == "same plan as accepted, before and after execution"
+    for after in (observation(older_row("r2", **CHANGED)), seen("r2", **CHANGED)):
+        found = plan_topology_stable(history(old, after))
+        assert found == Gate(True, False, "the plan changed with the engine (best_effort)", DIFF)
+
+
+@pytest.mark.parametrize(
+    ("change", "tier"),
+    [
+        ({}, "canonical"),
+        ({"snapshot_hash": "snp_2"}, "stable"),
+        ({"engine": "spark 4.3.0"}, "best_effort"),
+        ({"engine": None}, "best_effort"),
+        ({"engine": "spark 4.3.0", "snapshot_hash": "snp_2"}, "best_effort"),
+        ({"input_fingerprint": "inp_2", "bundle_hash": "bun_2"}, "canonical"),  # budgets and rules shape no plan
+    ],
+)
+def test_tiers(change: Row, tier: str) -> None:
+    assert determinism_tier(FIRST, seen("r2", **change)) == tier
+
+
+# pushdown_effective
+
+
+def test_scans_without_findings_pass_and_are_listed() -> None:
+    scans = (scan_row(), scan_row("nation", outcome="no_predicate", reason="a | b", pruned_share=None))
+    assert pushdown_effective(history(seen(scans=scans))) == Gate(
+        True,
+        False,
+        "2 scan(s), nothing avoidable was read",
+        "| table | outcome | why |\n|---|---|---|\n"
+        "| orders | full_pushdown | all predicates were pushed |\n| nation | no_predicate | a \\| b |",
+        {"scans": 2.0, "findings": 0.0, "least_pruned_share": 0.5},
+    )
+
+
+def test_a_finding_is_something_to_look_at_and_no_regression() -> None:
+    missed = scan_row("nation", outcome="pushdown_missed", finding="a cast on id: compare it uncast", pruned_share=0.1)
+    found = pushdown_effective(history(seen(scans=(scan_row(), missed))))
+    assert (found.passed, found.severe) == (False, False)
+    assert found.words == "nation: a cast on id: compare it uncast"
+    assert found.numbers == {"scans": 2.0, "findings": 1.0, "least_pruned_share": 0.1}
+
+
+def test_only_the_newest_observation_counts() -> None:
+    missed = seen("r1", scans=(scan_row(finding="a cast"),))
+    assert pushdown_effective(history(missed, seen("r2", scans=(scan_row(),)))).passed
+
+
+def test_a_query_without_scans_passes() -> None:
+    found = pushdown_effective(history(seen()))
+    assert found == Gate(True, False, "0 scan(s), nothing avoidable was read", "", {"scans": 0.0, "findings": 0.0})
+
+
+# native_scan
+
+
+def test_native_scans_at_the_pinned_version_pass() -> None:
+    found = native_scan(history(seen(scans=(scan_row(), scan_row()))))
+    assert found == Gate(True, False, "2 scan(s), all native and at the pinned version")
+
+
+WRONG_SCANS: dict[str, tuple[Row, str]] = {
+    "another version": ({"scans": (scan_row(table_version=11),)}, "orders was read at version 11, pinned is 12"),
+    "a table that is not pinned": ({"scans": (scan_row("x"),)}, "x was read at version 12, pinned is None"),
+    "row by row": (
+        {"scans": (scan_row(native=False, file_index="TahoeLogFileIndex"),)},
+        "orders was read row by row (TahoeLogFileIndex)",
+    ),
+    "another kind of scan": ({"other_scans": ["BatchScan csv"]}, "BatchScan csv is not a native scan"),
+    "all of it, each once": (
+        {"scans": (scan_row(table_version=11, native=False),) * 2, "other_scans": ["BatchScan csv"]},
+        "orders was read at version 11, pinned is 12; orders was read row by row (PreparedDeltaFileIndex); "
+        "BatchScan csv is not a native scan",
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "words"), WRONG_SCANS.values(), ids=WRONG_SCANS)
+def test_a_scan_that_is_not_the_native_one_is_a_regression(found: Row, words: str) -> None:
+    assert native_scan(history(seen(**found))) == Gate(False, True, words)
+
+
+def test_a_wrong_scan_in_any_binding_counts() -> None:
+    both = observation(captured_row("r1", 0), captured_row("r1", 1, other_scans=["BatchScan csv"]))
+    assert not native_scan(history(both)).passed
+
+
+# deterministic
+
+
+def test_a_bundle_that_came_out_the_same_passes() -> None:
+    found = deterministic(history(seen()))
+    assert found == Gate(True, False, "the same bundle each time (bun_1)")
+    assert deterministic(history(seen("r1"), seen("r2"))) == found
+
+
+def test_parts_that_were_not_the_same_when_planned_again_are_a_regression() -> None:
+    both = observation(
+        captured_row("r1", 0, unstable_parts=["topology", "plan"]), captured_row("r1", 1, unstable_parts=["plan"])
+    )
+    assert deterministic(history(both)) == Gate(False, True, "planned twice, and not the same: plan, topology")
+
+
+OTHER_BUNDLE = {"bundle_hash": "bun_2", "bundle_parts": '{"plan": "pln_2", "topology": "top_1", "udfs": "udf_1"}'}
+
+
+def test_another_bundle_on_the_same_inputs_is_a_regression() -> None:
+    found = deterministic(history(seen("r1"), seen("r2", **OTHER_BUNDLE)))
+    assert found == Gate(False, True, "not what the same inputs gave before: plan, udfs")
+
+
+def test_observations_in_between_on_other_inputs_do_not_hide_it() -> None:
+    between = (seen("r2", input_fingerprint="inp_2"), unsuccessful("r3"), observation(older_row("r4")))
+    assert not deterministic(history(seen("r1"), *between, seen("r5", **OTHER_BUNDLE))).passed
+
+
+@pytest.mark.parametrize(
+    "other", [{"input_fingerprint": "inp_2"}, {"planning_env_hash": "env_2"}, {"rulepack_hash": "rul_2"}]
+)
+def test_another_bundle_on_other_inputs_settings_or_rules_passes(other: Row) -> None:
+    assert deterministic(history(seen("r1"), seen("r2", **OTHER_BUNDLE, **other))).passed
+
+
+def test_it_is_the_last_observation_of_the_same_inputs_that_counts() -> None:
+    assert deterministic(history(seen("r1"), seen("r2", **OTHER_BUNDLE), seen("r3", **OTHER_BUNDLE))).passed
+
+
+def test_an_older_row_has_no_bundle_to_compare_with() -> None:
+    assert deterministic(history(observation(older_row("r1")), seen("r2"))).passed
+
+
+def test_another_number_of_bindings_is_nothing_to_compare_with() -> None:
+    two = observation(captured_row("r2", 0, **OTHER_BUNDLE), captured_row("r2", 1, **OTHER_BUNDLE))
+    assert deterministic(history(seen("r1"), two)).passed
+
+
+# protocol_compatible
+
+
+def test_tables_that_the_engine_can_read_pass() -> None:
+    found = protocol_compatible(history(seen(tables=(table_row(), table_row("nation"), table_row()))))
+    assert found == Gate(True, False, "2 table(s) readable")
+
+
+@pytest.mark.parametrize("seen_", [seen, lambda **t: unsuccessful("r1", "refused", "PLN-212", **t)])
+def test_a_table_with_an_unknown_reader_feature_is_a_regression(seen_: Callable[..., Observation]) -> None:
+    tables = (table_row(), table_row("nation", unknown_reader_features=["sparkles", "glitter"]))
+    tables += (table_row("region", unknown_reader_features=["sparkles"]),)
+    words = "nation needs sparkles, glitter; region needs sparkles"
+    assert protocol_compatible(history(seen_(tables=tables))) == Gate(False, True, words)
+
+
+def test_a_table_that_can_be_read_but_not_maintained_passes_with_words() -> None:
+    tables = [table_row(name, unknown_writer_features=["sparkles", "glitter"]) for name in ("orders", "nation")]
+    found = protocol_compatible(history(seen(tables=tuple(tables))))
+    words = "2 table(s) readable; no maintenance for orders (sparkles, glitter); nation (sparkles, glitter)"
+    assert found == Gate(True, False, words)
+
+
+def test_a_table_that_was_repaired_since_passes() -> None:
+    broken = unsuccessful("r1", "refused", "PLN-212", tables=(table_row(unknown_reader_features=["sparkles"]),))
+    assert protocol_compatible(history(broken, seen("r2", tables=(table_row(),)))).passed
+
+
+def test_a_query_refused_for_another_reason_has_nothing_to_do_with_a_table_it_may_not_read() -> None:
+    tables = (table_row(unknown_reader_features=["sparkles"]),)
+    assert protocol_compatible(history(unsuccessful("r1", "refused", "PLN-101", tables))).passed
+    found = protocol_compatible(history(unsuccessful("r1", "refused", "PLN-212", tables)))
+    assert found == Gate(False, True, "orders needs sparkles")
+
+
+# contract_kept
+
+
+def with_columns(*columns: tuple[str, str, bool], table: str = "orders") -> Row:
+    described = [{"name": n, "type": t, "nullable": nullable} for n, t, nullable in columns]
+    whole = {"columns": described, "defaults": {}, "constraints": [], "partitioned_by": []}
+    return table_row(table, contract=json.dumps({table: whole}))
+
+
+def contracts(*tables: Row | tuple[Row, ...]) -> Gate:
+    groups = [t if isinstance(t, tuple) else (t,) for t in tables]
+    return contract_kept(history(*(seen(f"r{i}", tables=group) for i, group in enumerate(groups))))
+
+
+def test_tables_that_nobody_looked_at_before_pass() -> None:
+    assert contracts(table_row()) == Gate(True, False, "nothing to compare with yet")
+    assert contracts(table_row("nation"), table_row()).words == "nothing to compare with yet"
+    assert contracts(table_row(), ()).words == "nothing to compare with yet"
+
+
+def test_a_schema_that_is_what_it_was_passes() -> None:
+    found = contracts((table_row(), table_row("nation")), (table_row("nation"), table_row()))
+    assert found == Gate(True, False, "2 table(s) unchanged", "", {"drifts": 0.0, "breaking": 0.0})
+
+
+def test_a_breaking_change_is_a_regression_and_every_change_is_listed() -> None:
+    after = with_columns(("id", "string", False), ("more", "long", True))
+    assert contracts(table_row(), after) == Gate(
+        False,
+        True,
+        "orders: column id of orders was BIGINT and is STRING",
+        "| table | severity | what |\n|---|---|---|\n"
+        "| orders | breaking | column id of orders was BIGINT and is STRING |\n"
+        "| orders | compatible | orders has a new column more; only `SELECT *` shows it |",
+        {"drifts": 2.0, "breaking": 1.0},
+    )
+
+
+def test_a_compatible_change_passes_with_words() -> None:
+    found = contracts(table_row(), with_columns(("id", "long", False), ("more", "long", True)))
+    assert (found.passed, found.severe, found.numbers) == (True, False, {"drifts": 1.0, "breaking": 0.0})
+    assert found.words == "1 compatible change(s): orders has a new column more; only `SELECT *` shows it"
+
+
+def test_a_breaking_change_is_told_once() -> None:
+    after = with_columns(("id", "string", False))
+    assert not contracts(table_row(), after).passed
+    assert contracts(table_row(), after, after).passed
+
+
+def test_a_breaking_change_that_a_person_accepted_passes() -> None:
+    both = seen("r1", tables=(table_row(),)), seen("r2", tables=(with_columns(("id", "string", False)),))
+    assert not contract_kept(history(*both)).passed
+    assert not contract_kept(history(*both, accepted=("r1",))).passed
+    assert contract_kept(history(*both, accepted=("r2",))) == Gate(True, False, "accepted as it is now")
+
+
+def test_a_table_is_compared_with_when_it_was_last_looked_at() -> None:
+    broken = with_columns(("id", "string", False))
+    assert not contracts(table_row(), (), table_row("nation"), broken).passed
+
+
+def test_a_table_that_the_query_reads_no_more_is_no_change() -> None:
+    found = contracts((table_row(), table_row("nation")), table_row())
+    assert found.words == "1 table(s) unchanged"
+
+
+def test_a_change_that_made_the_query_fail_is_found_too() -> None:
+    after = unsuccessful("r2", tables=(with_columns(("key", "long", False)),))
+    found = contract_kept(history(seen("r1", tables=(table_row(),)), after))
+    assert (found.passed, found.severe) == (False, True)
+    assert found.words == "orders: column id of orders is gone"
+
+
+# estimates_sane
+
+
+def misled(factor: float, estimated: int = 120, actual: int = 120_000) -> dict[str, Any]:
+    return {"node": 3, "kind": "Filter", "factor": factor, "by": "bytes", "estimated": estimated, "actual": actual}
+
+
+def test_estimates_that_misled_no_join_pass() -> None:
+    found = estimates_sane(history(seen(worst_error_factor=5_000.0)))
+    assert found == Gate(True, False, "no join was planned on a wrong estimate", "", {"worst_error_factor": 5000.0})
+
+
+def test_a_misled_join_is_something_to_look_at() -> None:
+    row = {"misled_joins": json.dumps([misled(10.0, 100, 1_000), misled(1_000.0)]), "worst_error_factor": 1_000.0}
+    assert estimates_sane(history(seen(**row))) == Gate(
+        False,
+        False,
+        "a join input was reckoned at 120 bytes and had 120,000: broadcast or not was decided wrongly",
+        "| operator | estimated bytes | actual bytes | factor |\n|---|---|---|---|\n"
+        "| Filter | 100 | 1,000 | 10 |\n| Filter | 120 | 120,000 | 1,000 |",
+        {"worst_error_factor": 1000.0},
+    )
+
+
+def test_a_small_error_across_the_threshold_passes() -> None:
+    assert not estimates_sane(history(seen(misled_joins=json.dumps([misled(MISLED)])))).passed
+    assert estimates_sane(history(seen(misled_joins=json.dumps([misled(MISLED - 0.1)])))).passed
+
+
+def test_a_misled_join_in_any_binding_counts_and_the_worst_factor_is_plotted() -> None:
+    first = captured_row("r1", 0, worst_error_factor=None)
+    second = captured_row("r1", 1, misled_joins=json.dumps([misled(50.0)]), worst_error_factor=50.0)
+    found = estimates_sane(history(observation(first, second)))
+    assert (found.passed, found.numbers) == (False, {"worst_error_factor": 50.0})
+
+
+def test_without_estimates_there_is_no_number() -> None:
+    assert estimates_sane(history(seen(worst_error_factor=None, misled_joins=None))).numbers == {}
