@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from planopt_assets.model.workload import Query, Table, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Many small queries, each run once or twice: Java's second compiler would cost more than it gains.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 MASTER = "local[2]"
 SETTINGS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from planopt_assets.model.plan import Plan
 from planopt_assets.model.trial import Digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -89,7 +90,7 @@ def execute(
     context = spark.sparkContext
     watchdog = _Watchdog(context, tag, timeout_s)
     try:
-        with watchdog:
+        with watchdog, _active(spark):
             context.setJobGroup(f"{tag}:plan", f"planopt plans {tag}")
             building = _Stopwatch(cpu)
             frame = build()
@@ -148,6 +149,21 @@ def execute(
         {scan.table: instruments.scans.offers(scan) for scan in scans or ()},
         instruments.inspector.planned(spark, frame, query_execution, explained),
     )
+
+
+@contextmanager
+def _active(session: SparkSession) -> Iterator[None]:
+    """Delta lists the files of an unprepared scan by the settings of the thread's active session, not the query's."""
+    sessions: Any = session._get_j_spark_session_class(session._jvm)
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 class _Stopwatch:

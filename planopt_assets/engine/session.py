@@ -62,7 +62,8 @@ def open_session(workload: Workload) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     settings = session_settings(workload)
-    found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    # The process's own session first: the active one may be that of a policy.
+    found = SparkSession._instantiatedSession or SparkSession.getActiveSession()
     if found is None:
         builder = SparkSession.builder.master(workload.master).appName(f"planopt:{workload.name}")
         for name, value in settings.items():

@@ -22,6 +22,7 @@ from planopt_assets.observe.estimates import (
 from planopt_assets.observe.evidence import digest_json, signals_json
 from planopt_assets.observe.explain_text import explain_rows
 from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
+from planopt_assets.observe.pushdown.rows import outcome_row
 from planopt_assets.observe.schema_provenance import InputSchema, schema_provenance
 from planopt_assets.observe.signals import resizable_exchanges, scans
 from planopt_assets.observe.stored_plan import pack, tree_of
@@ -204,31 +205,4 @@ def provenance_rows(query_id: str, planned: Planned, known: set[str]) -> Iterato
 
 
 def scan_row(query_id: str, observation: str, binding: int, scan: ScanFacts, outcome: ScanOutcome) -> Row:
-    funnel = scan.funnel
-    sizes = {
-        f"{stage}_{unit}": getattr(getattr(funnel, stage), unit)
-        for stage in ("total", "partition", "scanned", "read")
-        for unit in ("files", "bytes", "rows")
-    }
-    return {
-        "query_id": query_id,
-        "observation_id": observation,
-        "binding": binding,
-        "scan": scan.position,
-        "table": scan.table,
-        "table_version": scan.version,
-        "table_class": outcome.table_class,
-        "native": scan.native,
-        "file_index": scan.file_index,
-        "outcome": outcome.outcome,
-        "reason": outcome.reason,
-        "finding": f"{outcome.finding.reason}: {outcome.finding.fix}" if outcome.finding else None,
-        "conjuncts": plain([asdict(c) for c in outcome.conjuncts]),
-        "families": sorted({c.family for c in outcome.conjuncts}),
-        "pushed_filters": list(scan.pushed_filters),
-        "runtime_filters": list(scan.runtime_filters),
-        "skipping_type": scan.skipping_type,
-        **sizes,
-        "matched_rows": funnel.matched.rows,
-        "pruned_share": outcome.pruned_share,
-    }
+    return {"query_id": query_id, "observation_id": observation, "binding": binding, **outcome_row(scan, outcome)}

@@ -125,9 +125,9 @@ TABLES: dict[str, pa.Schema] = {
             f"{stage}_{unit}": _LONG
             for stage in ("total", "partition", "scanned", "read", "matched")
             for unit in ("files", "bytes", "rows")
-            if (stage, unit) not in (("matched", "files"), ("matched", "bytes"))
         },
         pruned_share=_REAL,  # of the table's bytes
+        columns=_TEXTS,  # read from the files
     ),
     # one row per table an observation reads
     "input_tables": _table(

@@ -86,6 +86,15 @@ def test_signals_name_the_shuffle_and_the_scan(workspace: Workspace) -> None:
     assert scan.splits >= 1
 
 
+def test_a_policy_holds_while_the_query_runs_and_not_only_while_it_is_planned(spark, tables: Path) -> None:
+    query = Query("some", sql="SELECT amount FROM sales WHERE id < 900")
+    workspace = Workspace(workload_of(tables, [query]))
+    everything = Policy.of({"spark.databricks.delta.stats.skipping": "false"})
+    read = {p.id: workspace.execute(query, 0, p, timeout_s=60).counters.scan_files for p in (ORIGINAL, everything)}
+    assert read == {ORIGINAL.id: 3, everything.id: 6}
+    assert workspace.execute(query, 0, ORIGINAL, timeout_s=60).counters.scan_files == 3
+
+
 def test_a_parameterised_query_is_bound_per_binding(spark, tables: Path) -> None:
     query = Query("one_shop", sql="SELECT id FROM sales WHERE shop = :shop", bindings=((("shop", 1),), (("shop", 99),)))
     workspace = Workspace(workload_of(tables, [query]))

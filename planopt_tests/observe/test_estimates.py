@@ -68,6 +68,7 @@ def test_bytes_of_any_other_operator_are_rows_in_the_planners_own_width() -> Non
         ({"shuffle write time": 2_500_000, "fetch wait time": 1}, 3),  # the one is in nanoseconds
         ({"scan time": 0}, 0),
         ({"my sort time": 3}, None),
+        ({"scan time": 1, "time to build": 10, "time to collect": 100, "time in aggregation build": 1000}, 1111),
     ],
 )
 def test_time_of_an_operator(metrics: dict[str, int], ms: int | None) -> None:
@@ -241,7 +242,8 @@ def test_it_says_which_operator_was_misjudged_and_by_how_much() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimated", "rows"), [(120, 10), (120_000, 10_000), (900, 10), (120_000_000, 10_000), (THRESHOLD, 1)]
+    ("estimated", "rows"),
+    [(120, 10), (120_000, 10_000), (900, 10), (120_000_000, 10_000), (2_400, 100), (THRESHOLD, 1)],
 )
 def test_an_error_on_one_side_of_the_threshold_cost_nothing(estimated: int, rows: int) -> None:
     assert found_in(joined(estimated, rows)) == []
@@ -249,7 +251,7 @@ def test_an_error_on_one_side_of_the_threshold_cost_nothing(estimated: int, rows
 
 def test_without_a_threshold_nothing_is_broadcast_and_nothing_misled() -> None:
     assert found_in(joined(120_000, 10), threshold=-1) == []
-    assert found_in(joined(120_000, 10), threshold=0) == []
+    assert found_in(joined(120_000, 0), threshold=0) == []
 
 
 @pytest.mark.parametrize("between", [("Sort",), ("AQEShuffleRead", "Sort"), ("Project",)])

@@ -21,7 +21,7 @@ def outcome_row(facts: ScanFacts, outcome: ScanOutcome) -> dict[str, Any]:
         "table_class": outcome.table_class,
         "outcome": outcome.outcome,
         "reason": outcome.reason,
-        "finding": None if outcome.finding is None else json.dumps(asdict(outcome.finding), sort_keys=True),
+        "finding": f"{outcome.finding.reason}: {outcome.finding.fix}" if outcome.finding else None,
         "conjuncts": json.dumps([asdict(c) for c in outcome.conjuncts], sort_keys=True),
         "families": list(outcome.families),
         "runtime_filters": list(outcome.runtime_filters),
