@@ -28,7 +28,7 @@ _ABOUT = (
     "class|count|enabled|endpoint|expiry|file|interval|length|limit|location|name|number|path|provider|size|ttl|type"
     "|uri|url"
 )
-_ABOUT_A_SECRET = re.compile(rf"([._-](?i:{_ABOUT})|{_ABOUT.title()})s?$")
+_ABOUT_A_SECRET = re.compile(rf"([._-](?i:({_ABOUT})s?)|({_ABOUT.title()})s?)$")
 
 _QUOTED = r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*\""""
 _MARK = re.compile(r"/\*\s*secret\s*\*/", re.IGNORECASE)

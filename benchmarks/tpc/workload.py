@@ -20,4 +20,6 @@ def workload(folder: Path, suite: Suite, scale: float = TINY) -> Workload:
         store=str(folder / "store"),
         tables=tuple(Table(name, str(path)) for name, path in tables.items()),
         queries=tuple(Query(query_id, sql=adapted(query_id, text)) for query_id, text in texts(suite).items()),
+        # TPC-DS q10 broadcasts all of `customer_demographics`, which has two million rows at any scale.
+        spark_settings=(("spark.driver.memory", "4g"),),
     )

@@ -50,7 +50,8 @@ def run_stage(work: Stage, run: Run, query_ids: Sequence[str]) -> list[StageResu
     try:
         return work(run, query_ids)
     except PlanoptError as error:
-        raise dg.Failure(description=str(error), metadata=error.facts(), allow_retries=False) from error
+        # Without its cause: Dagster would log Spark's own text, which may hold what a query marks as secret.
+        raise dg.Failure(description=str(error), metadata=error.facts(), allow_retries=False) from None
 
 
 def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.jvm import Jvm
 from planopt_assets.engine.plan_walk import PlanWalk
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID
+from planopt_assets.errors import QueryFailed
 from planopt_assets.model.plan import Plan
 from planopt_assets.observe.normalise import normalise
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
-
-
-def scala_object(spark: SparkSession, name: str) -> Any:
-    return Jvm(spark).scala_object(name)
 
 
 class Capture:
@@ -46,12 +45,30 @@ class Capture:
         self._context.listenerBus().waitUntilEmpty()
         jobs = self._status.getJobIdsForGroup(job_group)
         infos = [info for job in jobs if (info := self._status.getJobInfo(job)) is not None]
-        store = self._context.statusStore()
-        attempts = self.jvm.java.util.ArrayList()
-        for stage in sorted({stage for info in infos for stage in info.stageIds}):
-            attempts.add(store.lastStageAttempt(stage))
+        attempts = self._attempts(jobs, sorted({stage for info in infos for stage in info.stageIds}))
         stages = self.jvm.to_python(attempts) if infos else []
         return len(jobs), [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
+
+    def _attempts(self, jobs: Sequence[int], stages: Sequence[int]) -> JavaObject:
+        """Spark forgets skipped stages first once it holds many; one that ran and is forgotten makes counters wrong."""
+        from py4j.protocol import Py4JJavaError
+
+        store = self._context.statusStore()
+        attempts = self.jvm.java.util.ArrayList()
+        for stage in stages:
+            try:
+                attempts.add(store.lastStageAttempt(stage))
+            except Py4JJavaError as error:
+                if "NoSuchElement" not in str(error.java_exception.getClass().getName()):
+                    raise
+        missing = len(stages) - attempts.size()
+        if missing and missing > sum(int(store.job(job).numSkippedStages()) for job in jobs):
+            raise QueryFailed(
+                f"Spark has forgotten the counters of {missing} stages",
+                where="counters",
+                fix="raise `spark.ui.retainedStages` in the workload file",
+            )
+        return attempts
 
     def splits(self, initial_plan: JavaObject) -> dict[str, list[int]]:
         """Tasks each scan of a registered table is split into, per table in plan order; nothing runs."""

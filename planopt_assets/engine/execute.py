@@ -100,12 +100,12 @@ def execute(
             query_execution = measured._jdf.queryExecution()
             executed_plan = query_execution.executedPlan()
             optimized = planning.stop()
-            initial, splits, scans, explained = None, {}, None, None
+            initial, splits, planned_scans, explained = None, {}, None, None
             if tier:
                 explained = instruments.inspector.explained(query_execution) if tier == "debug" else None
                 initial = capture.plan(executed_plan, "initial", estimates=True)
                 splits = capture.splits(executed_plan)
-                scans = instruments.scans.planned(executed_plan, query_execution.optimizedPlan())
+                planned_scans = instruments.scans.planned(executed_plan, query_execution.optimizedPlan())
             context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
             running = _Stopwatch(cpu)
             rows = int(query_execution.toRdd().count())
@@ -125,7 +125,7 @@ def execute(
     result = read_digest(query_execution, frame.columns, types) if digest else None
     planning_jobs, _ = capture.stages(f"{tag}:plan")
     jobs, stages = capture.stages(f"{tag}:run")
-    scans = instruments.scans.measured(scans, executed_plan) if scans is not None else None
+    scans = instruments.scans.measured(planned_scans, executed_plan) if planned_scans is not None else None
     counters = count(
         [built, optimized],
         ran,

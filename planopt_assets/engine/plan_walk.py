@@ -41,16 +41,16 @@ class PlanWalk:
 
     def metric_values(self, plan: JavaObject) -> dict[int, int]:
         """The value of every metric in the plan, by its accumulator id."""
-        answers = self._ask(self._roots(plan), self._metrics)
+        (answers,) = self._ask(self._roots(plan), self._metrics)
         return {int(m[0]): int(m[2]) for answer in answers for m in _METRIC.findall(answer)}
 
     def operators(self, plan: JavaObject) -> list[Operator]:
         """What the planner reckoned for each operator that has metrics, and how evenly its shuffle fell."""
         roots = self._roots(plan)
         questions = (self._metrics, self._estimated_rows, self._estimated_bytes, self._is_runtime, self._row_width)
-        answers = [self._ask(roots, question) for question in questions]
+        *answers, wrote_by_stage = self._ask(roots, *questions, self._partition_bytes)
         # A stage comes right before the exchange it runs.
-        partitions = [_NOTHING, *self._ask(roots, self._partition_bytes)]
+        partitions = [_NOTHING, *wrote_by_stage]
         return [
             Operator(
                 metric_ids=tuple(int(m[0]) for m in _METRIC.findall(metrics)),
@@ -65,8 +65,17 @@ class PlanWalk:
         subqueries = self._helper.subqueriesAll(plan)
         return [plan, *(subqueries.apply(i) for i in range(subqueries.size()))]
 
-    def _ask(self, roots: list[JavaObject], question: Any) -> list[str]:
-        return [answer for root in roots for answer in self._jvm.to_python(self._helper.mapPlans(root, question))]
+    def _ask(self, roots: list[JavaObject], *questions: Any) -> list[list[str]]:
+        """The answers to each question, operator by operator; all of them leave the JVM together."""
+        held = self._jvm.java.util.ArrayList()
+        for question in questions:
+            for root in roots:
+                held.add(self._helper.mapPlans(root, question))
+        read: list[list[str]] = self._jvm.to_python(held)
+        parts = len(roots)
+        return [
+            [answer for part in read[i * parts : (i + 1) * parts] for answer in part] for i in range(len(questions))
+        ]
 
     @cached_property
     def _metrics(self) -> Any:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planopt_assets.engine.plan_walk import PlanWalk
 from planopt_assets.model.scan import Expression, Funnel, ScanFacts, Size, TableScanInfo
@@ -26,6 +26,16 @@ _OUTPUT = re.compile(r"^(.*)#(\d+)L?$", re.MULTILINE)
 _PLACES = ("partition", "data", "skipping", "unused")
 
 
+class PlannedScans(NamedTuple):
+    """Scans as they were planned, and what each is known by in the plan: its path and the ids of its columns.
+
+    Execution may fold sub-queries that turn out to be the same, so a place in the plan would not do.
+    """
+
+    facts: tuple[ScanFacts, ...]
+    keys: tuple[tuple[str, frozenset[int]], ...]
+
+
 class ScanReader:
     """Scans of registered tables, as plain data; `tables` maps a location to the registered name."""
 
@@ -38,8 +48,8 @@ class ScanReader:
         self._converters = jvm.root.scala.jdk.javaapi.CollectionConverters
         self._offers: dict[tuple[str, int], TableScanInfo] = {}
 
-    def planned(self, executed_plan: JavaObject, optimized_plan: JavaObject) -> tuple[ScanFacts, ...]:
-        """What planning did with every scan: the same before and after execution."""
+    def planned(self, executed_plan: JavaObject, optimized_plan: JavaObject) -> PlannedScans:
+        """What planning did with every scan, to be asked before the query runs."""
         initial = _initial(executed_plan)
         nodes = scan_nodes(self._plan_tree(initial))
         asked = relations(self._jvm.tree(optimized_plan))
@@ -49,20 +59,22 @@ class ScanReader:
                 if scan.path in self._tables and (node.path, node.ids) == (scan.path, scan.ids):
                     scans.setdefault(position, scan)
         trees = self._predicates(scans.values())
-        return tuple(
-            self._facts(scans[position], nodes[position], position, predicates, asked)
-            for position, predicates in sorted(zip(scans, trees, strict=True))
+        by_position = dict(sorted(zip(scans, trees, strict=True), key=lambda found: found[0]))
+        return PlannedScans(
+            tuple(
+                self._facts(scans[position], nodes[position], position, predicates, asked)
+                for position, predicates in by_position.items()
+            ),
+            tuple((nodes[position].path, nodes[position].ids) for position in by_position),
         )
 
-    def measured(self, facts: tuple[ScanFacts, ...], executed_plan: JavaObject) -> tuple[ScanFacts, ...]:
+    def measured(self, planned: PlannedScans, executed_plan: JavaObject) -> tuple[ScanFacts, ...]:
         """The same scans with what the finished run read and matched; a scan that never ran stays as it is."""
-        before = scan_nodes(self._plan_tree(_initial(executed_plan)))
         after = {(node.path, node.ids): node for node in scan_nodes(self._plan_tree(executed_plan))}
         values = self._walk.metric_values(executed_plan)
         done = []
-        for scan in facts:
-            planned = before[scan.position]
-            node = after.get((planned.path, planned.ids))
+        for scan, key_ in zip(planned.facts, planned.keys, strict=True):
+            node = after.get(key_)
             done.append(scan if node is None else replace(scan, funnel=_run(scan.funnel, node, values)))
         return tuple(done)
 

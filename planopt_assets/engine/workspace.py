@@ -182,7 +182,7 @@ class Workspace:
         frame = self.frame(query, binding)
         execution: Any = with_digest(frame)._jdf.queryExecution()
         initial = self.capture.plan(execution.executedPlan(), "initial")
-        scans = self.instruments.scans.planned(execution.executedPlan(), execution.optimizedPlan())
+        scans = self.instruments.scans.planned(execution.executedPlan(), execution.optimizedPlan()).facts
         return (
             self.instruments.inspector.planned(self.isolated(ORIGINAL), frame, execution, None),
             initial,

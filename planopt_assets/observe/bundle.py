@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from planopt_assets.model.table_facts import TableFacts
     from planopt_assets.model.udf import UdfAudit
 
-# Leaves that read no table, so that there is nothing to read natively.
-_NO_TABLE = ("LocalTableScan", "Scan OneRowRelation", "Range", "EmptyRelation", "Scan ExistingRDD")
+# Scans that read no table, so that there is nothing to read natively.
+_NO_TABLE = ("Scan OneRowRelation", "Scan ExistingRDD")
 _SCANS = ("Scan", "BatchScan", "InMemoryTableScan", "FileScan", "HiveTableScan")
 
 

@@ -31,7 +31,7 @@ def _values(workload: Workload) -> Iterator[tuple[str, str]]:
     yield from workload.knobs.pin
     for query in workload.queries:
         for binding in query.bindings:
-            yield from ((name, str(value)) for name, value in binding if value is not None and value is not True)
+            yield from ((name, str(value)) for name, value in binding if value is not None)
 
 
 def _named(workload: Workload) -> Iterator[tuple[str, str]]:

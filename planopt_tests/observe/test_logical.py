@@ -25,7 +25,7 @@ def node(name: str, children: int = 0, /, **fields: Any) -> Node:
 
 def column(name: str, number: int, jvm: str = "jvm-1") -> Node:
     expression_id = {"product-class": f"{CATALYST}.expressions.ExprId", "id": number, "jvmId": jvm}
-    return node("expressions.AttributeReference", name=name, exprId=expression_id)
+    return node("expressions.AttributeReference", name=name, exprId=expression_id, qualifier=["shop", name])
 
 
 def literal(value: Any) -> Node:
@@ -152,6 +152,20 @@ def test_a_long_number_elsewhere_is_no_seed(value: int) -> None:
         [node("Relation", seed=value)],
     ):
         assert str(value) in str(normalise_logical(plan_, {}))
+
+
+def test_arguments_of_a_function_that_draws_may_be_expressions() -> None:
+    def uniform(seed: int) -> list[Node]:
+        return [node("expressions.Uniform", 3), node("expressions.Abs", 1), literal(1), literal(9), literal(seed)]
+
+    assert normalise_logical(uniform(DRAWN), {}) == normalise_logical(uniform(OTHER), {})
+    assert normalise_logical(uniform(7), {}) != normalise_logical(uniform(8), {})
+
+
+def test_what_belongs_to_the_process_or_the_moment_does_not_show() -> None:
+    volatile = {"jvmId": "jvm-1", "createTime": 5, "lastAccessTime": 6}
+    found = normalise_logical([node("View", desc={**volatile, "name": "v"}, parts=[{"jvmId": "x"}, "y"])], {})
+    assert found == [node("View", desc={"name": "v"}, parts=[{}, "y"])]
 
 
 # Ids that are counted

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planopt_assets.decide.knobs import CATALOGUE
+from planopt_assets.model.table_facts import SCAN_SETTINGS
 from planopt_assets.observe.planning_settings import _PLAN_SHAPING, WITHHELD, is_plan_shaping, recordable
 
 pytestmark = pytest.mark.fast
@@ -50,6 +52,31 @@ def test_every_name_of_the_list_is_recorded_and_withholds_a_secret(name: str) ->
     full = f"{name}enabled" if name.endswith(".") else name
     assert recordable({full: "true"}) == ((full, "true"),)
     assert recordable({full: "hunter2"}) == ((full, WITHHELD),)
+
+
+@pytest.mark.parametrize("name", [*SCAN_SETTINGS, *(knob.name for knob in CATALOGUE)])
+def test_what_planopt_itself_looks_at_is_recorded(name: str) -> None:
+    assert is_plan_shaping(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.sql.ansi.enabled",
+        "spark.sql.autoBroadcastJoinThreshold",
+        "spark.sql.caseSensitive",
+        "spark.sql.cbo.enabled",
+        "spark.sql.codegen.wholeStage",
+        "spark.sql.crossJoin.enabled",
+        "spark.sql.execution.arrow.maxRecordsPerBatch",
+        "spark.sql.join.preferSortMergeJoin",
+        "spark.sql.optimizer.excludedRules",
+        "spark.sql.session.timeZone",
+        "spark.python.worker.reuse",
+    ],
+)
+def test_settings_that_shape_plans(name: str) -> None:
+    assert is_plan_shaping(name)
 
 
 @settings(deadline=None)

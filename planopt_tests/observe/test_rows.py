@@ -10,28 +10,36 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from planopt_assets.engine.execute import Execution
 from planopt_assets.model.canonical import Canonical
 from planopt_assets.model.column_lineage import ColumnLineage
 from planopt_assets.model.plan import Estimate, Plan, PlanNode
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.model.scan import ConjunctOutcome, Finding, Funnel, ScanOutcome, Size
 from planopt_assets.model.table_facts import Column, Protocol, TableFacts
+from planopt_assets.model.trial import Digest
 from planopt_assets.model.udf import UdfAudit
 from planopt_assets.observe.bundle import Understood
 from planopt_assets.observe.contract import contract_hash, contract_of
 from planopt_assets.observe.estimates import Misjudged
+from planopt_assets.observe.evidence import digest_from_json
+from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.observe.rows import (
     bundle_columns,
     contract_id,
     estimate_columns,
     explain_table_rows,
     node_rows,
+    plan_columns,
     provenance_rows,
     scan_row,
     table_rows,
     understood_columns,
 )
+from planopt_assets.observe.stored_plan import read_plan, unpack
+from planopt_assets.redaction import HIDDEN, learn
 from planopt_assets.store.schemas import TABLES
+from planopt_tests.measured import counters
 from planopt_tests.observe.test_bundle import FORMATTED, planned
 from planopt_tests.rows import Row, scan_facts
 
@@ -113,6 +121,54 @@ def test_all_operators_of_all_plans_are_rows() -> None:
 
 
 # columns of plan_artifacts
+
+
+def chain(phase: str, *operators: str) -> Plan:
+    nodes = tuple(PlanNode(i, i - 1, text.split(" ")[0], text) for i, text in enumerate(operators))
+    return Plan(phase, nodes, "spark-plan-info@2")
+
+
+INITIAL = chain("initial", "Sort", "Exchange hashpartitioning(a#0, 200), ENSURE_REQUIREMENTS", "Filter (k#1 = k-93fa)")
+FINAL = chain("final", "Sort", "Filter (k#1 = k-93fa)")
+DIGEST = Digest(3, "exact", "bits")
+
+
+def columns_of_plans() -> Row:
+    logical = planned(analyzed=[{"class": "x.Literal", "value": "k-93fa"}], optimized=[{"class": "x.Other k-93fa"}])
+    return plan_columns(Execution(counters(), DIGEST, FINAL, INITIAL, planned=logical), FINAL)
+
+
+def test_both_physical_plans_are_kept_with_their_hashes() -> None:
+    [row] = fits("plan_artifacts", [columns_of_plans()])
+    assert (row["plan_fingerprint"], row["final_plan_fingerprint"]) == (
+        plan_fingerprint(INITIAL),
+        plan_fingerprint(FINAL),
+    )
+    assert (row["topology_hash"], row["final_topology_hash"]) == (topology_hash(INITIAL), topology_hash(FINAL))
+    assert [n.detail for n in read_plan(row["plan"], "initial").nodes] == [n.detail for n in INITIAL.nodes]
+    assert [n.detail for n in read_plan(row["plan"], "final").nodes] == [n.detail for n in FINAL.nodes]
+    assert (row["extractor"], digest_from_json(row["digest"])) == ("spark-plan-info@2", DIGEST)
+    assert json.loads(row["signals"]) == {"exchanges": [], "scans": []}  # of the final plan
+
+
+def test_logical_plans_are_kept_and_all_plans_have_a_hash_of_the_whole() -> None:
+    row = columns_of_plans()
+    assert unpack(row["analyzed_plan"]) == [{"class": "x.Literal", "value": "k-93fa"}]
+    assert unpack(row["optimized_plan"]) == [{"class": "x.Other k-93fa"}]
+    kept = json.loads(row["plan_hashes"])
+    assert kept.keys() == {"physical", "analyzed", "optimized"}
+    assert len({plan["hash"] for plan in kept.values()}) == 3
+    assert all(plan["stored"] for plan in kept.values())
+
+
+def test_no_secret_is_in_a_packed_plan() -> None:
+    open_ = columns_of_plans()
+    learn(["k-93fa"])
+    row = columns_of_plans()
+    plans = {name: unpack(row[name]) for name in ("plan", "analyzed_plan", "optimized_plan")}
+    assert "k-93fa" not in str(plans)
+    assert plans["plan"]["initial"][2][2] == f"Filter (k#1 = {HIDDEN})"
+    assert row["plan_fingerprint"] == open_["plan_fingerprint"]  # which literal it was still counts
 
 
 def estimated(*nodes: tuple[str, int | None, int]) -> Plan:

@@ -65,11 +65,18 @@ def test_nothing_else_is_learned() -> None:
                 ("spark.security.credentials.hive.enabled", "false"),
                 ("spark.acme.token", ""),
                 ("spark.acme.has_token", "true"),
+                ("spark.acme.needs_token", "False"),
                 ("spark.acme.url", "jdbc:x://db?user=somebody"),
             ),
         )
     )
     assert redaction._known == set()
+
+
+def test_a_query_in_python_has_no_text_to_look_into() -> None:
+    frame = Query("frame", python="module:frame", bindings=((("password", "k-93fa"),),))
+    learn_secrets(Workload("demo", Path("planopt.yaml"), "store", (), (frame,)))
+    assert redact("k-93fa") == HIDDEN
 
 
 REFUSED = {
