@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +15,6 @@ from planopt_assets.model.workload import Query, Table, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# Many small queries, each run once or twice: Java's second compiler would cost more than it gains.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 MASTER = "local[2]"
 SETTINGS = {

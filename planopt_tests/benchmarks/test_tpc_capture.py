@@ -20,15 +20,13 @@ from planopt_tests.conftest import MASTER, SETTINGS
 pytestmark = pytest.mark.spark
 
 SAMPLE = {
-    "tpch_q02",  # a correlated scalar sub-query over a join of five tables
-    "tpch_q13",  # an outer join under two aggregates
+    "tpch_q15",  # a scalar sub-query that execution folds into another
     "tpch_q21",  # EXISTS and NOT EXISTS with inequalities
     "tpch_q22",  # a scan filtered by a scalar sub-query
+    "tpcds_q09",  # fifteen sub-queries in the branches of CASE
     "tpcds_q12",  # adapted: division by zero
-    "tpcds_q14",  # the largest plan; INTERSECT, sub-queries, ROLLUP
     "tpcds_q16",  # adapted: quoted names; EXISTS and NOT EXISTS
     "tpcds_q51",  # windows over a full outer join
-    "tpcds_q67",  # ROLLUP over eight columns under a rank
     "tpcds_q95",  # a self-join in WITH, read twice under IN
 }
 

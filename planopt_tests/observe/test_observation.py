@@ -297,7 +297,7 @@ def test_an_estimate_on_the_wrong_side_of_the_threshold_is_found_and_a_right_one
 def test_a_changed_predicate_is_named_and_another_spelling_is_no_change(spark: SparkSession, tables: Path) -> None:
     texts = (
         "SELECT shop, amount FROM sales WHERE amount > 10",
-        "select s.SHOP, s.amount -- the same\n  from sales s where s.amount > 10",
+        "select s.shop, S.amount -- the same\n  from sales s where s.amount > 10",
         "SELECT shop, amount FROM sales WHERE amount > 11",
     )
     for sql in texts:
