@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from planopt_assets.engine.jvm import Jvm
+from planopt_assets.engine.jvm import Jvm, each
 from planopt_assets.engine.plan_walk import PlanWalk
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID
 from planopt_assets.errors import QueryFailed
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+class PlanReading(NamedTuple):
+    """One look at a physical plan: as planopt keeps it, as Spark showed it, and the values of its metrics by id."""
+
+    plan: Plan
+    tree: dict[str, Any]
+    metrics: dict[int, int]
+
+
 class Capture:
     """Plan trees and stage counters of one Spark application, as plain data."""
 
@@ -29,16 +37,23 @@ class Capture:
         self._plan_info = self.jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
         self._walk = PlanWalk(self.jvm)
 
-    def plan(self, executed_plan: JavaObject, phase: str, *, estimates: bool = False) -> Plan:
+    def plan(self, executed_plan: JavaObject, phase: str) -> Plan:
         """The physical plan as it stands now: `initial` before execution, `final` afterwards, with its metrics."""
-        return normalise(
-            self.jvm.to_python(self._plan_info.fromSparkPlan(executed_plan)),
+        return self.read(executed_plan, phase).plan
+
+    def read(self, executed_plan: JavaObject, phase: str, *, estimates: bool = False) -> PlanReading:
+        """The same with what it was made from, for those who need more of it than the plan."""
+        tree = self.jvm.to_python(self._plan_info.fromSparkPlan(executed_plan))
+        metrics = self._walk.metric_values(executed_plan) if phase == "final" else {}
+        plan = normalise(
+            tree,
             phase=phase,
             tables=self.tables,
-            metric_values=self._walk.metric_values(executed_plan) if phase == "final" else {},
+            metric_values=metrics,
             operators=self._walk.operators(executed_plan) if estimates else (),
             first_id=FIRST_EXPRESSION_ID,
         )
+        return PlanReading(plan, tree, metrics)
 
     def stages(self, job_group: str) -> tuple[int, list[dict[str, Any]]]:
         """Number of jobs of a group, and the counters of every stage of theirs that ran."""
@@ -74,8 +89,7 @@ class Capture:
         """Tasks each scan of a registered table is split into, per table in plan order; nothing runs."""
         found: dict[str, list[int]] = {}
         plan = initial_plan.initialPlan() if initial_plan.nodeName() == "AdaptiveSparkPlan" else initial_plan
-        leaves = plan.collectLeaves()
-        for leaf in (leaves.apply(i) for i in range(leaves.size())):
+        for leaf in each(plan.collectLeaves()):
             if not leaf.getClass().getSimpleName().startswith("FileSourceScan"):
                 continue
             roots = leaf.relation().location().rootPaths()

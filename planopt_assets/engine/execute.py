@@ -100,12 +100,13 @@ def execute(
             query_execution = measured._jdf.queryExecution()
             executed_plan = query_execution.executedPlan()
             optimized = planning.stop()
-            initial, splits, planned_scans, explained = None, {}, None, None
+            initial, splits, planned_scans, optimized_tree, explained = None, {}, None, [], None
             if tier:
                 explained = instruments.inspector.explained(query_execution) if tier == "debug" else None
-                initial = capture.plan(executed_plan, "initial", estimates=True)
-                splits = capture.splits(executed_plan)
-                planned_scans = instruments.scans.planned(executed_plan, query_execution.optimizedPlan())
+                seen = capture.read(executed_plan, "initial", estimates=True)
+                initial, splits = seen.plan, capture.splits(executed_plan)
+                optimized_tree = capture.jvm.tree(query_execution.optimizedPlan())
+                planned_scans = instruments.scans.planned(executed_plan, seen.tree, optimized_tree)
             context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
             running = _Stopwatch(cpu)
             rows = int(query_execution.toRdd().count())
@@ -120,12 +121,12 @@ def execute(
         ) from error
     finally:
         context._jsc.clearJobGroup()
-    final = capture.plan(executed_plan, "final", estimates=tier is not None)
+    final, tree, metrics = capture.read(executed_plan, "final", estimates=tier is not None)
     types = [f.dataType for f in frame.schema.fields]
     result = read_digest(query_execution, frame.columns, types) if digest else None
     planning_jobs, _ = capture.stages(f"{tag}:plan")
     jobs, stages = capture.stages(f"{tag}:run")
-    scans = instruments.scans.measured(planned_scans, executed_plan) if planned_scans is not None else None
+    scans = instruments.scans.measured(planned_scans, tree, metrics) if planned_scans is not None else None
     counters = count(
         [built, optimized],
         ran,
@@ -147,7 +148,7 @@ def execute(
         splits,
         scans or (),
         {scan.table: instruments.scans.offers(scan) for scan in scans or ()},
-        instruments.inspector.planned(spark, frame, query_execution, explained),
+        instruments.inspector.planned(spark, frame, query_execution, optimized_tree, explained),
     )
 
 

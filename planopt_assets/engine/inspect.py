@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planopt_assets.engine.provenance import planning, planning_environment, rulepack
 from planopt_assets.model.bundle import Planned
 from planopt_assets.observe.logical import normalise_logical
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
 
     from planopt_assets.engine.capture import Capture
     from planopt_assets.model.provenance import PlanningEnvironment, Rulepack
+    from planopt_assets.observe.plan_json import Json
 
 FORMATTED, FORMATTED_FINAL = "formatted", "formatted_final"
 
@@ -30,19 +33,25 @@ class Inspector:
         """The plan as text, as it stands now."""
         return self._capture.jvm.explained(executed, "formatted")
 
-    def planned(self, session: SparkSession, frame: DataFrame, executed: JavaObject, before: str | None) -> Planned:
+    def planned(
+        self,
+        session: SparkSession,
+        frame: DataFrame,
+        executed: JavaObject,
+        optimized: Sequence[Json],
+        before: str | None = None,
+    ) -> Planned:
         """`executed` is the query execution that was measured; `frame` is the query as its author wrote it.
 
-        `before` is its EXPLAIN text from before it ran, in tier debug: afterwards Spark shows only the sub-queries of
-        the final plan.
+        `optimized` is the logical plan as JSON. `before` is the EXPLAIN text from before it ran, in tier debug:
+        afterwards Spark shows only the sub-queries of the final plan.
         """
         jvm, tables = self._capture.jvm, self._capture.tables
-        execution: Any = executed
         analyzed = frame._jdf.queryExecution().analyzed()
         return Planned(
             analyzed=normalise_logical(jvm.tree(analyzed), tables),
             analyzed_text=jvm.text(analyzed),
-            optimized=normalise_logical(jvm.tree(execution.optimizedPlan()), tables),
+            optimized=normalise_logical(optimized, tables),
             output=tuple((f.name, f.dataType.simpleString(), f.nullable) for f in frame.schema.fields),
             planning=planning(frame._jdf.queryExecution(), executed, jvm),
             environment=self._environment(session),

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
+
+
+def each(sequence: Any) -> Iterator[Any]:
+    """The items of a Scala sequence."""
+    return (sequence.apply(i) for i in range(sequence.size()))
 
 
 class Jvm:

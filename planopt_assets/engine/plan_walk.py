@@ -10,6 +10,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.jvm import each
 from planopt_assets.model.plan import Estimate, Operator
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class PlanWalk:
         ]
 
     def _roots(self, plan: JavaObject) -> list[JavaObject]:
-        subqueries = self._helper.subqueriesAll(plan)
-        return [plan, *(subqueries.apply(i) for i in range(subqueries.size()))]
+        return [plan, *each(self._helper.subqueriesAll(plan))]
 
     def _ask(self, roots: list[JavaObject], *questions: Any) -> list[list[str]]:
         """The answers to each question, operator by operator; all of them leave the JVM together."""

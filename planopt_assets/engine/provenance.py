@@ -5,13 +5,12 @@ from __future__ import annotations
 import platform
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.jvm import each
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.observe.planning_settings import recordable
 from planopt_assets.observe.udfs import UDF_SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
@@ -57,16 +56,16 @@ def rulepack(session: SparkSession) -> Rulepack:
     batches: list[tuple[str, tuple[str, ...]]] = []
     for phase, rules in (("analyze", state.analyzer()), ("optimize", state.optimizer())):
         batches += [
-            (f"{phase}: {batch.name()}", tuple(r.ruleName() for r in _each(batch.rules())))
-            for batch in _each(rules.batches())
+            (f"{phase}: {batch.name()}", tuple(r.ruleName() for r in each(batch.rules())))
+            for batch in each(rules.batches())
         ]
-    strategies = tuple(s.getClass().getName() for s in _each(state.planner().strategies()))
+    strategies = tuple(s.getClass().getName() for s in each(state.planner().strategies()))
     batches.append(("plan: strategies", strategies))
-    batches.append(("prepare: preparations", tuple(r.ruleName() for r in _each(execution.preparations()))))
+    batches.append(("prepare: preparations", tuple(r.ruleName() for r in each(execution.preparations()))))
     executed = execution.executedPlan()
     if executed.nodeName() == "AdaptiveSparkPlan":
         for field in ("queryStagePreparationRules", "queryStageOptimizerRules"):
-            batches.append((f"adapt: {field}", tuple(r.ruleName() for r in _each(_field(executed, field)))))
+            batches.append((f"adapt: {field}", tuple(r.ruleName() for r in each(_field(executed, field)))))
     return Rulepack(tuple(batches))
 
 
@@ -86,10 +85,6 @@ def planning(written: JavaObject, executed: JavaObject, jvm: Jvm) -> Planning:
         effective_rules=tuple(sorted(effective)),
         phase_ms=tuple(sorted((name, int(p["endTimeMs"] - p["startTimeMs"])) for name, p in phases.items())),
     )
-
-
-def _each(sequence: Any) -> Iterator[Any]:
-    return (sequence.apply(i) for i in range(sequence.size()))
 
 
 def _field(owner: Any, name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.protocol import protocol_gate
 from planopt_assets.engine.registered_relations import RegisteredRelations
 from planopt_assets.errors import PlanoptError, ProtocolUnsupported, TableUnreadable
+from planopt_assets.model.location import plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,8 +82,3 @@ def _missing_relation(error: Exception) -> str | None:
     condition = getattr(error, "getCondition", lambda: None)()
     parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     return parameters.get("relationName", "").strip("`").lower() if condition == "TABLE_OR_VIEW_NOT_FOUND" else None
-
-
-def plain_path(location: str) -> str:
-    """Spark writes `file:/x` or `file:///x` for what users write as `/x`."""
-    return "/" + location.removeprefix("file:").lstrip("/") if location.startswith("file:") else location.rstrip("/")

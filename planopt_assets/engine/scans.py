@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from planopt_assets.engine.plan_walk import PlanWalk
+from planopt_assets.engine.jvm import Jvm, each
+from planopt_assets.model.location import plain_path
 from planopt_assets.model.scan import Expression, Funnel, ScanFacts, Size, TableScanInfo
+from planopt_assets.observe.plan_json import Json
 from planopt_assets.observe.pushdown.expressions import expressions, key
 from planopt_assets.observe.pushdown.logical_plan import Relation, relations
 from planopt_assets.observe.pushdown.offers import column_offers
-from planopt_assets.observe.pushdown.physical_plan import ScanNode, plain_path, scan_nodes
+from planopt_assets.observe.pushdown.physical_plan import ScanNode, scan_nodes
 from planopt_assets.observe.pushdown.placement import placed, pushed_filters
 from planopt_assets.observe.signals import FILE_BYTES, FILES, ROWS
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
-
-    from planopt_assets.engine.jvm import Jvm
 
 _OUTPUT = re.compile(r"^(.*)#(\d+)L?$", re.MULTILINE)
 _PLACES = ("partition", "data", "skipping", "unused")
@@ -42,17 +42,18 @@ class ScanReader:
     def __init__(self, jvm: Jvm, tables: Mapping[str, str]) -> None:
         self._jvm = jvm
         self._tables = tables
-        self._walk = PlanWalk(jvm)
-        self._plan_info = jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
         self._clustering = jvm.scala_object("org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo")
         self._converters = jvm.root.scala.jdk.javaapi.CollectionConverters
         self._offers: dict[tuple[str, int], TableScanInfo] = {}
 
-    def planned(self, executed_plan: JavaObject, optimized_plan: JavaObject) -> PlannedScans:
-        """What planning did with every scan, to be asked before the query runs."""
+    def planned(self, executed_plan: JavaObject, tree: Json, optimized: Sequence[Json]) -> PlannedScans:
+        """What planning did with every scan, to be asked before the query runs.
+
+        `tree` is the physical plan as Spark shows it, `optimized` the logical one as JSON.
+        """
         initial = _initial(executed_plan)
-        nodes = scan_nodes(self._plan_tree(initial))
-        asked = relations(self._jvm.tree(optimized_plan))
+        nodes = scan_nodes(tree)
+        asked = relations(optimized)
         scans: dict[int, _Scan] = {}
         for scan in map(_Scan, _scans(initial)):
             for position, node in enumerate(nodes):
@@ -68,10 +69,10 @@ class ScanReader:
             tuple((nodes[position].path, nodes[position].ids) for position in by_position),
         )
 
-    def measured(self, planned: PlannedScans, executed_plan: JavaObject) -> tuple[ScanFacts, ...]:
+    @staticmethod
+    def measured(planned: PlannedScans, tree: Json, values: Mapping[int, int]) -> tuple[ScanFacts, ...]:
         """The same scans with what the finished run read and matched; a scan that never ran stays as it is."""
-        after = {(node.path, node.ids): node for node in scan_nodes(self._plan_tree(executed_plan))}
-        values = self._walk.metric_values(executed_plan)
+        after = {(node.path, node.ids): node for node in scan_nodes(tree)}
         done = []
         for scan, key_ in zip(planned.facts, planned.keys, strict=True):
             node = after.get(key_)
@@ -145,9 +146,6 @@ class ScanReader:
         lists = iter(read.args)
         return [{**dict.fromkeys(_PLACES, ()), **{place: next(lists).args for place in own}} for own in places]
 
-    def _plan_tree(self, plan: JavaObject) -> Any:
-        return self._jvm.to_python(self._plan_info.fromSparkPlan(plan))
-
 
 class _Scan:
     """One file scan in the JVM, with the little that tells it apart from others."""
@@ -175,7 +173,7 @@ def _initial(plan: JavaObject) -> JavaObject:
 
 def _scans(plan: JavaObject) -> Iterator[JavaObject]:
     """File scans of a plan and of its sub-queries; adaptive plans and finished stages are looked into."""
-    for part in _each(plan.collectLeaves()):
+    for part in each(plan.collectLeaves()):
         kind = part.getClass().getSimpleName()
         if kind == "FileSourceScanExec":
             yield part
@@ -183,7 +181,7 @@ def _scans(plan: JavaObject) -> Iterator[JavaObject]:
             yield from _scans(part.initialPlan())
         elif kind.endswith("QueryStageExec"):
             yield from _scans(part.plan())
-    for part in _each(plan.subqueriesAll()):
+    for part in each(plan.subqueriesAll()):
         yield from _scans(part)
 
 
@@ -209,12 +207,8 @@ def _size(value: JavaObject | None) -> Size:
     return Size(files, size, rows if live is None else live)
 
 
-def _each(seq: JavaObject) -> Iterator[JavaObject]:
-    return (seq.apply(i) for i in range(seq.size()))
-
-
 def _strings(seq: JavaObject) -> list[str]:
-    return [str(value) for value in _each(seq)]
+    return [str(value) for value in each(seq)]
 
 
 def _option(option: JavaObject) -> int | None:

@@ -16,12 +16,13 @@ from planopt_assets.engine.execute import Execution, Instruments, execute, plann
 from planopt_assets.engine.inspect import Inspector
 from planopt_assets.engine.ordering import sort_columns
 from planopt_assets.engine.process_cpu import ProcessCpu
-from planopt_assets.engine.registry import Registry, plain_path
+from planopt_assets.engine.registry import Registry
 from planopt_assets.engine.scans import ScanReader
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.engine.sql_gate import analysis_gate, parse_gate
 from planopt_assets.engine.tables import Pins
 from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed
+from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
 
 if TYPE_CHECKING:
@@ -181,11 +182,12 @@ class Workspace:
         """The query planned once more, with all that is kept of planning; nothing is executed."""
         frame = self.frame(query, binding)
         execution: Any = with_digest(frame)._jdf.queryExecution()
-        initial = self.capture.plan(execution.executedPlan(), "initial")
-        scans = self.instruments.scans.planned(execution.executedPlan(), execution.optimizedPlan()).facts
+        seen = self.capture.read(execution.executedPlan(), "initial")
+        optimized = self.capture.jvm.tree(execution.optimizedPlan())
+        scans = self.instruments.scans.planned(execution.executedPlan(), seen.tree, optimized).facts
         return (
-            self.instruments.inspector.planned(self.isolated(ORIGINAL), frame, execution, None),
-            initial,
+            self.instruments.inspector.planned(self.isolated(ORIGINAL), frame, execution, optimized),
+            seen.plan,
             scans,
         )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from planopt_assets.model.location import plain_path
 from planopt_assets.model.plan import ROOT, Estimate, Operator, Plan, PlanNode
 
 EXTRACTOR = "spark-plan-info@2"
@@ -96,6 +97,4 @@ def _neutral(text: str, tables: Mapping[str, str]) -> str:
 
 
 def _table(location: str, tables: Mapping[str, str]) -> str:
-    path = location.removeprefix("file:")
-    path = "/" + path.lstrip("/") if location.startswith("file:") else path
-    return tables.get(path.rstrip("/"), "unregistered")
+    return tables.get(plain_path(location), "unregistered")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from planopt_assets.model.scan import Expression
-from planopt_assets.observe.pushdown.expressions import class_name, conjuncts, expressions
-
-Node = Mapping[str, Any]
+from planopt_assets.observe.plan_json import Json as Node
+from planopt_assets.observe.plan_json import Node as PlanNode
+from planopt_assets.observe.plan_json import kind_of, plan_tree
+from planopt_assets.observe.pushdown.expressions import conjuncts, expressions
 
 _PYTHON = ("BatchEvalPython", "ArrowEvalPython")
 _SEE_THROUGH = ("Filter", "Project", *_PYTHON)
@@ -24,12 +25,6 @@ class Relation:
     join_columns: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    node: Node
-    children: tuple[_Tree, ...]
-
-
 def relations(nodes: Sequence[Node]) -> tuple[Relation, ...]:
     """Every relation with the conjuncts directly over it: the plan's own first, then those of sub-queries.
 
@@ -38,23 +33,13 @@ def relations(nodes: Sequence[Node]) -> tuple[Relation, ...]:
     found: list[Relation] = []
     plans = [nodes]
     for plan in plans:  # grows on the way
-        _visit(_tree(plan), (), frozenset(), found)
+        _visit(plan_tree(plan), (), frozenset(), found)
         plans += [inner for node in plan for inner in _subqueries(node)]
     return tuple(found)
 
 
-def _tree(nodes: Sequence[Node]) -> _Tree:
-    iterator = iter(nodes)
-
-    def read() -> _Tree:
-        node = next(iterator)
-        return _Tree(node, tuple(read() for _ in range(node["num-children"])))
-
-    return read()
-
-
-def _visit(tree: _Tree, over: tuple[Node, ...], joined: frozenset[int], found: list[Relation]) -> None:
-    node, kind = tree.node, class_name(tree.node)
+def _visit(tree: PlanNode, over: tuple[Node, ...], joined: frozenset[int], found: list[Relation]) -> None:
+    node, kind = tree.fields, tree.kind
     if kind == "Join":
         joined |= {i for part in _lists(node.get("condition")) for i in _ids(part)}
     if not tree.children and "output" in node:
@@ -68,7 +53,7 @@ def _relation(node: Node, over: tuple[Node, ...], joined: frozenset[int]) -> Rel
     definitions: dict[int, Expression] = {}
     filters: list[Expression] = []
     for step in reversed(over):  # from the relation upwards: what a step computes, the ones over it may use
-        if class_name(step) == "Filter":
+        if kind_of(step) == "Filter":
             (condition,) = expressions(step["condition"], definitions)
             filters += conjuncts(condition)
         definitions |= _computed(step, definitions)
@@ -78,14 +63,14 @@ def _relation(node: Node, over: tuple[Node, ...], joined: frozenset[int]) -> Rel
 
 def _computed(step: Node, definitions: Mapping[int, Expression]) -> dict[int, Expression]:
     """Columns a projection or a Python step adds, as the expressions they stand for."""
-    if class_name(step) in _PYTHON:
+    if kind_of(step) in _PYTHON:
         ids = [i for part in step["resultAttrs"] for i, _ in _columns(part)]
         return dict(zip(ids, (expressions(udf, definitions)[0] for udf in step["udfs"]), strict=True))
-    if class_name(step) == "Project":
+    if kind_of(step) == "Project":
         return {
             part[0]["exprId"]["id"]: expressions(part, definitions)[0]
             for part in step["projectList"]
-            if class_name(part[0]) == "Alias"
+            if kind_of(part[0]) == "Alias"
         }
     return {}
 

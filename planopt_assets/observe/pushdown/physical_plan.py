@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from planopt_assets.model.location import plain_path
 from planopt_assets.observe.signals import ROWS
 
 Node = Mapping[str, Any]
@@ -65,8 +66,3 @@ def _path(location: str) -> str:
     """
     found = _LOCATION.search(location)
     return plain_path(found[1]) if found else location
-
-
-def plain_path(path: str) -> str:
-    """Spark writes `file:/x` or `file:///x` for what users write as `/x`."""
-    return ("/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path).rstrip("/")

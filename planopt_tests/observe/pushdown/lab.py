@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from planopt_assets.engine.jvm import Jvm
+from planopt_assets.engine.capture import Capture
 from planopt_assets.engine.scans import ScanReader
 from planopt_assets.model.scan import ScanFacts, TableScanInfo
 
@@ -49,11 +49,14 @@ class Lab:
         session = self._session(settings or {})
         execution: Any = session.sql(sql)._jdf.queryExecution()
         plan = execution.executedPlan()
-        reader = ScanReader(Jvm(session), {str(path): path.name for path in self._tables()})
-        planned = reader.planned(plan, execution.optimizedPlan())
+        capture = Capture(session, {str(path): path.name for path in self._tables()})
+        reader = ScanReader(capture.jvm, capture.tables)
+        tree = capture.read(plan, "initial").tree
+        planned = reader.planned(plan, tree, capture.jvm.tree(execution.optimizedPlan()))
         with self._active(session):
             execution.toRdd().count()
-        return [(facts, reader.offers(facts)) for facts in reader.measured(planned, plan)]
+        done = capture.read(plan, "final")
+        return [(facts, reader.offers(facts)) for facts in reader.measured(planned, done.tree, done.metrics)]
 
     def _session(self, settings: Mapping[str, str]) -> SparkSession:
         """One session for each set of settings, with the tables as views."""
