@@ -29,6 +29,9 @@ class StageResult:
     summary: str
     numbers: Mapping[str, int | float] = field(default_factory=dict)
     markdown: str = ""
+    columns: tuple[
+        tuple[str, tuple[str, ...]], ...
+    ] = ()  # of the query's result, each with the `table.column`s it is from
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "summary", redact(self.summary))

@@ -63,7 +63,26 @@ def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
         "details": dg.MetadataValue.md(result.markdown or result.summary),
         "dagster/uri": f"{run.workload.store}/{asset}",
         "dagster/table_name": asset,
+        **column_lineage(result),
     }
+
+
+def column_lineage(result: StageResult) -> dict[str, Any]:
+    """Where the columns of the query's result come from, in Dagster's own form; tables are named as in the workload.
+
+    Of two columns with one name Dagster can hold only one: their origins are put together.
+    """
+    origins: dict[str, dict[tuple[str, str], None]] = {}
+    for name, made_from in result.columns:
+        found = origins.setdefault(name, {})
+        found.update(dict.fromkeys((table, column) for table, _, column in (o.partition(".") for o in made_from)))
+    if not origins:
+        return {}
+    deps = {
+        name: [dg.TableColumnDep(asset_key=dg.AssetKey(table), column_name=column) for table, column in found]
+        for name, found in origins.items()
+    }
+    return {"dagster/column_lineage": dg.TableColumnLineage(deps_by_column=deps)}
 
 
 def progress_to_log(context: dg.AssetExecutionContext | dg.OpExecutionContext) -> Callable[[str, str, str], None]:

@@ -9,13 +9,17 @@ from planopt_assets.engine.plan_walk import PlanWalk
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID
 from planopt_assets.errors import QueryFailed
 from planopt_assets.model.plan import Plan
+from planopt_assets.observe.explain_text import formatted_tree, parse_formatted
 from planopt_assets.observe.normalise import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
+
+
+_MOST_TASKS = 1000
 
 
 class PlanReading(NamedTuple):
@@ -41,9 +45,27 @@ class Capture:
         """The physical plan as it stands now: `initial` before execution, `final` afterwards, with its metrics."""
         return self.read(executed_plan, phase).plan
 
-    def read(self, executed_plan: JavaObject, phase: str, *, estimates: bool = False) -> PlanReading:
-        """The same with what it was made from, for those who need more of it than the plan."""
-        tree = self.jvm.to_python(self._plan_info.fromSparkPlan(executed_plan))
+    def read(
+        self,
+        executed_plan: JavaObject,
+        phase: str,
+        *,
+        estimates: bool = False,
+        explain: Callable[[], str] | None = None,
+    ) -> PlanReading:
+        """The same with what it was made from, for those who need more of it than the plan.
+
+        Where Spark does not hand out its tree (another build of it, another Jackson), the text `explain` gives is read
+        instead: the same operators, without metrics and estimates. `Plan.extractor` says which of the two it was.
+        """
+        from py4j.protocol import Py4JError
+
+        try:
+            tree = self.jvm.to_python(self._plan_info.fromSparkPlan(executed_plan))
+        except (Py4JError, TypeError):  # TypeError: py4j's answer to a class that is not there
+            if explain is None:
+                raise
+            return self._read_text(explain(), phase)
         metrics = self._walk.metric_values(executed_plan) if phase == "final" else {}
         plan = normalise(
             tree,
@@ -55,6 +77,10 @@ class Capture:
         )
         return PlanReading(plan, tree, metrics)
 
+    def _read_text(self, text: str, phase: str) -> PlanReading:
+        plan = parse_formatted(text, phase=phase, tables=self.tables, first_id=FIRST_EXPRESSION_ID)
+        return PlanReading(plan, formatted_tree(text, phase=phase, first_id=FIRST_EXPRESSION_ID), {})
+
     def stages(self, job_group: str) -> tuple[int, list[dict[str, Any]]]:
         """Number of jobs of a group, and the counters of every stage of theirs that ran."""
         self._context.listenerBus().waitUntilEmpty()
@@ -63,6 +89,14 @@ class Capture:
         attempts = self._attempts(jobs, sorted({stage for info in infos for stage in info.stageIds}))
         stages = self.jvm.to_python(attempts) if infos else []
         return len(jobs), [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
+
+    def tasks(self, stages: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+        """Every task of these stages, up to a thousand of each."""
+        store = self._context.statusStore()
+        held = self.jvm.java.util.ArrayList()
+        for stage in sorted(stages, key=lambda s: int(s["stageId"])):
+            held.add(store.taskList(stage["stageId"], stage["attemptId"], _MOST_TASKS))
+        return list(self.jvm.to_python(held))
 
     def _attempts(self, jobs: Sequence[int], stages: Sequence[int]) -> JavaObject:
         """Spark forgets skipped stages first once it holds many; one that ran and is forgotten makes counters wrong."""

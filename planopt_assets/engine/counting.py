@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from planopt_assets.errors import QueryFailed
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.scan import ScanFacts
+from planopt_assets.observe.explain_text import EXTRACTOR as EXPLAIN_TEXT
 from planopt_assets.observe.signals import FILE_BYTES, FILES, total
 
 
@@ -50,8 +52,8 @@ def count(
         failed_tasks=_sum(stages, "numFailedTasks"),
         shuffle_write_tasks=sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]),
         input_rows=_sum(stages, "inputRecords"),
-        scan_files=total(final, FILES),
-        scan_bytes=total(final, FILE_BYTES),
+        scan_files=_scanned(final, scans, FILES),
+        scan_bytes=_scanned(final, scans, FILE_BYTES),
         shuffle_write_bytes=_sum(stages, "shuffleWriteBytes"),
         shuffle_write_rows=_sum(stages, "shuffleWriteRecords"),
         shuffle_read_bytes=_sum(stages, "shuffleReadBytes"),
@@ -61,10 +63,33 @@ def count(
         peak_memory_bytes=max((s["peakExecutionMemory"] for s in stages), default=0),
         result_rows=result_rows,
         killed_tasks=_sum(stages, "numKilledTasks"),
-        broadcast_bytes=sum(n.metric("data size") or 0 for n in final.nodes if n.kind == "BroadcastExchange"),
+        broadcast_bytes=_broadcast(final),
         cache_reads=sum(n.kind.startswith("InMemoryTableScan") for n in final.nodes),
         **(_funnel(scans) if scans is not None else {}),
     )
+
+
+def _scanned(final: Plan, scans: Sequence[ScanFacts] | None, metric: str) -> int:
+    """What the scans' own metrics say; a plan that came as text has none, and Delta says what it left to read.
+
+    A trial must not be judged by counters that are not there.
+    """
+    if final.extractor != EXPLAIN_TEXT:
+        return total(final, metric)
+    if scans is None:
+        raise QueryFailed(
+            "this Spark does not hand out its plans, so what a trial reads cannot be counted",
+            where="counters",
+            fix="set `mode: observe`: observations work without",
+        )
+    sizes = [scan.funnel.scanned for scan in scans]
+    return sum((size.files if metric == FILES else size.bytes) or 0 for size in sizes)
+
+
+def _broadcast(final: Plan) -> int | None:
+    if final.extractor == EXPLAIN_TEXT:
+        return None
+    return sum(n.metric("data size") or 0 for n in final.nodes if n.kind == "BroadcastExchange")
 
 
 def _funnel(scans: Sequence[ScanFacts]) -> dict[str, int | None]:

@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.counting import Clock, count
@@ -51,6 +52,7 @@ class Execution:
     scans: tuple[ScanFacts, ...] = ()
     offers: dict[str, TableScanInfo] = field(default_factory=dict)  # by table
     planned: Planned | None = None
+    tasks: list[list[dict[str, Any]]] = field(default_factory=list)  # by stage, as Spark tells them; tier `debug`
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,11 @@ def execute(
             query_execution = measured._jdf.queryExecution()
             executed_plan = query_execution.executedPlan()
             optimized = planning.stop()
+            explain = partial(instruments.inspector.explained, query_execution)
             initial, splits, planned_scans, optimized_tree, explained = None, {}, None, [], None
             if tier:
-                explained = instruments.inspector.explained(query_execution) if tier == "debug" else None
-                seen = capture.read(executed_plan, "initial", estimates=True)
+                explained = explain() if tier == "debug" else None
+                seen = capture.read(executed_plan, "initial", estimates=True, explain=explain)
                 initial, splits = seen.plan, capture.splits(executed_plan)
                 optimized_tree = capture.jvm.tree(query_execution.optimizedPlan())
                 planned_scans = instruments.scans.planned(executed_plan, seen.tree, optimized_tree)
@@ -121,7 +124,7 @@ def execute(
         ) from error
     finally:
         context._jsc.clearJobGroup()
-    final, tree, metrics = capture.read(executed_plan, "final", estimates=tier is not None)
+    final, tree, metrics = capture.read(executed_plan, "final", estimates=tier is not None, explain=explain)
     types = [f.dataType for f in frame.schema.fields]
     result = read_digest(query_execution, frame.columns, types) if digest else None
     planning_jobs, _ = capture.stages(f"{tag}:plan")
@@ -149,6 +152,7 @@ def execute(
         scans or (),
         {scan.table: instruments.scans.offers(scan) for scan in scans or ()},
         instruments.inspector.planned(spark, frame, query_execution, optimized_tree, explained),
+        capture.tasks(stages) if tier == "debug" else [],
     )
 
 

@@ -54,10 +54,15 @@ def parse_formatted(text: str, *, phase: str, tables: Mapping[str, str], first_i
     >>> [(n.kind, n.detail) for n in parse_formatted(text, phase="initial", tables={}).nodes]
     [('Range', 'Range (0, 9)')]
     """
+    info = formatted_tree(text, phase=phase, first_id=first_id)
+    return replace(normalise(info, phase=phase, tables=tables, first_id=first_id), extractor=EXTRACTOR)
+
+
+def formatted_tree(text: str, *, phase: str, first_id: int = 0) -> Info:
+    """The same plan as the tree the first extractor reads, without metrics: a text has none."""
     explained = read_explained(text)
     _check_finished(explained, phase)
-    info = _Assembly(explained, phase, first_id).info(explained.tree)
-    return replace(normalise(info, phase=phase, tables=tables, first_id=first_id), extractor=EXTRACTOR)
+    return _Assembly(explained, phase, first_id).info(explained.tree)
 
 
 def explain_rows(text: str) -> list[ExplainRow]:

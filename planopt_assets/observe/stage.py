@@ -34,11 +34,14 @@ from planopt_assets.observe.estimates import (
 )
 from planopt_assets.observe.pushdown.classify import classify
 from planopt_assets.observe.pushdown.thresholds import Thresholds
+from planopt_assets.observe.tasks import task_rows
 from planopt_assets.redaction import redact
 from planopt_assets.run import Rows, Run, StageResult, unchanged
+from planopt_assets.store.lineage import column_id, edges
 
 if TYPE_CHECKING:
     from planopt_assets.engine.execute import Execution
+    from planopt_assets.model.column_lineage import ColumnLineage
     from planopt_assets.model.table_facts import TableFacts
     from planopt_assets.model.workload import CaptureTier, Query
 
@@ -50,6 +53,7 @@ _TABLES = (
     "scan_outcomes",
     "input_tables",
     "explains",
+    "task_counters",
     "provenance",
     "lineage",
     "plan_artifacts",
@@ -92,8 +96,8 @@ class _Observation:
         except PlanoptError as failure:
             return self._failed(failure)
         self.tables = self.run.workspace.tables_read(self.query)
-        texts = [self._captured(b, *executed) for b, executed in zip(bindings, executions, strict=True)]
-        return _result(self.query.id, [e for e, _ in executions], self.tables, texts[0])
+        seen = [self._captured(b, *executed) for b, executed in zip(bindings, executions, strict=True)]
+        return _result(self.query.id, [e for e, _ in executions], self.tables, *seen[0])
 
     def _execute_warm(self, binding: int) -> tuple[Execution, tuple[str, ...]]:
         """Run it once to warm up and once to measure, and say which parts of the plan did not come out the same.
@@ -110,8 +114,8 @@ class _Observation:
         again = self.run.workspace.replanned(self.query, binding)
         return first, differing(_parts(first), planned_parts(*again))
 
-    def _captured(self, binding: int, execution: Execution, unstable: tuple[str, ...]) -> str:
-        """Rows of one binding; returns what a person would like to read about it."""
+    def _captured(self, binding: int, execution: Execution, unstable: tuple[str, ...]) -> tuple[str, ColumnLineage]:
+        """Rows of one binding; returns what a person would like to read about it, and where its columns are from."""
         planned, initial, scans = execution.planned, execution.initial, execution.scans
         assert planned is not None
         assert initial is not None
@@ -144,6 +148,7 @@ class _Observation:
         )
         self.rows["plan_nodes"] += to_rows.node_rows(query.id, observation, (with_log_rows(initial, scans), final))
         self.rows["explains"] += to_rows.explain_table_rows(query.id, observation, planned)
+        self.rows["task_counters"] += task_rows(query.id, observation, execution.tasks)
         self.rows["provenance"] += to_rows.provenance_rows(query.id, planned, self.recorded)
         self.rows["runtime_counters"].append(
             {
@@ -161,7 +166,9 @@ class _Observation:
             to_rows.scan_row(query.id, observation, binding, scan, outcome)
             for scan, outcome in zip(scans, outcomes, strict=True)
         ]
-        return describe(initial, execution.splits, outcomes, understood.lineage, understood.udfs)
+        lineage = understood.lineage
+        self.rows["lineage"] += edges(query.id, STAGE, observation, _columns_read(self.tables, lineage))
+        return describe(initial, execution.splits, outcomes, lineage, understood.udfs), lineage
 
     def _edits(self, understood: Understood, facts: Sequence[TableFacts]) -> list[str]:
         """What changed in the text since the query was last captured; nothing where only its spelling did."""
@@ -204,7 +211,6 @@ class _Observation:
         from planopt_assets.engine.callables import source_text
         from planopt_assets.engine.protocol import readable, writable
         from planopt_assets.store.contract import contract
-        from planopt_assets.store.lineage import edges
 
         run, query = self.run, self.query
         source = source_text(run.workload, query)
@@ -256,7 +262,18 @@ def _tier(run: Run, query: Query) -> CaptureTier:
     return "debug" if run.workload.capture == "debug" or sampled(share, query.id, *versions) else "always_on"
 
 
-def _result(query_id: str, executions: list[Execution], tables: tuple[PinnedTable, ...], described: str) -> StageResult:
+def _columns_read(tables: Sequence[PinnedTable], lineage: ColumnLineage) -> list[str]:
+    """Every column that can change the result, at the version it was read."""
+    return [column_id(t.ref, column) for t in tables for column in lineage.required.get(t.name, ())]
+
+
+def _result(
+    query_id: str,
+    executions: list[Execution],
+    tables: tuple[PinnedTable, ...],
+    described: str,
+    lineage: ColumnLineage,
+) -> StageResult:
     counters = [e.counters for e in executions]
     numbers = {
         "wall_s": sum(c.wall_ns for c in counters) / 1e9,
@@ -273,4 +290,5 @@ def _result(query_id: str, executions: list[Execution], tables: tuple[PinnedTabl
     ]
     reads = "Reads " + ", ".join(t.ref for t in tables)
     markdown = "\n".join(["| counter | value |", "|---|---|", *lines, "", reads, "", described])
-    return StageResult(query_id, True, f"{numbers['cpu_s']:.1f} s CPU, {numbers['tasks']} tasks", numbers, markdown)
+    summary = f"{numbers['cpu_s']:.1f} s CPU, {numbers['tasks']} tasks"
+    return StageResult(query_id, True, summary, numbers, markdown, lineage.outputs)

@@ -99,7 +99,7 @@ def print_closing(workload: Workload, report: Path) -> None:
 
 
 def print_lineage(node: Node) -> None:
-    tree = Tree(f"{node.kind} {node.id}")
+    tree = Tree(escape(node.describe()))
     _grow(tree, node, set())
     _OUT.print(tree, soft_wrap=True)
 
@@ -107,7 +107,7 @@ def print_lineage(node: Node) -> None:
 def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
     """Below a row that was shown before there is nothing new: it is named, and not opened again."""
     for parent in node.parents:
-        branch = tree.add(f"{parent.kind} {parent.id}")
+        branch = tree.add(escape(parent.describe()))
         if parent.id not in shown:
             shown.add(parent.id)
             _grow(branch, parent, shown)

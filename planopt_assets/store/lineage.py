@@ -22,18 +22,34 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One row in the tree of what it came from."""
+    """One row in the tree of what it came from; of a source table, the columns that were needed."""
 
     kind: str
     id: str
-    parents: tuple[Node, ...]
+    parents: tuple[Node, ...] = ()
+    columns: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        return {"kind": self.kind, "id": self.id, "came_from": [p.facts() for p in self.parents]}
+        columns = {"columns": list(self.columns)} if self.kind == "table" else {}
+        return {"kind": self.kind, "id": self.id, **columns, "came_from": [p.facts() for p in self.parents]}
+
+    def describe(self) -> str:
+        return f"{self.kind} {self.id}" + (f" ({', '.join(self.columns)})" if self.columns else "")
+
+
+def column_id(table: str, column: str) -> str:
+    """
+    >>> column_id("lineitem@v12", "l_orderkey")
+    'lineitem@v12.l_orderkey'
+    """
+    return f"{table}.{column}"
 
 
 def edges(query_id: str, stage: str, child: str, parents: Iterable[str]) -> list[dict[str, Any]]:
-    """One lineage row per parent; ids name their own kind, and anything else is a source table at a version."""
+    """One lineage row per parent; ids name their kind, and anything else is a source table at a version or its column.
+
+    The version is in the id, so a column that changed its meaning with a later version is another column.
+    """
     return [
         {
             "query_id": query_id,
@@ -49,11 +65,13 @@ def edges(query_id: str, stage: str, child: str, parents: Iterable[str]) -> list
 
 def kind_of(row_id: str) -> str:
     """
-    >>> kind_of("ver-1f2e3d4c5b6a-q1-can_0011"), kind_of("lineitem@v12")
-    ('verdict', 'table')
+    >>> kind_of("ver-1f2e3d4c5b6a-q1-can_0011"), kind_of("lineitem@v12"), kind_of("lineitem@v12.l_orderkey")
+    ('verdict', 'table', 'column')
     """
-    is_row = "@v" not in row_id and row_id[3:4] in ("-", "_")
-    return KINDS.get(row_id[:3], "table") if is_row else "table"
+    _, versioned, version = row_id.partition("@v")
+    if versioned:
+        return "column" if "." in version else "table"
+    return KINDS.get(row_id[:3], "table") if row_id[3:4] in ("-", "_") else "table"
 
 
 def tree(reader: StoreReader, row_id: str) -> Node:
@@ -69,6 +87,18 @@ def tree(reader: StoreReader, row_id: str) -> Node:
     return _node(row_id, parents)
 
 
-def _node(row_id: str, parents: Mapping[str, list[str]]) -> Node:
+def _node(row_id: str, parents: Mapping[str, list[str]], columns: tuple[str, ...] = ()) -> Node:
     above = dict.fromkeys(parents.get(row_id, ()))
-    return Node(kind_of(row_id), row_id, tuple(_node(parent, parents) for parent in above))
+    read: dict[str, list[str]] = {}
+    for parent in above:
+        if kind_of(parent) == "column":
+            table, column = _table_and_column(parent)
+            read.setdefault(table, []).append(column)
+    rows = [p for p in above if kind_of(p) != "column"]
+    return Node(kind_of(row_id), row_id, tuple(_node(p, parents, tuple(read.get(p, ()))) for p in rows), columns)
+
+
+def _table_and_column(row_id: str) -> tuple[str, str]:
+    table, _, rest = row_id.partition("@v")
+    version, _, column = rest.partition(".")
+    return f"{table}@v{version}", column

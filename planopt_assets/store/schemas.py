@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _TEXT, _LONG, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(pa.string())
@@ -157,6 +157,32 @@ TABLES: dict[str, pa.Schema] = {
         node_id=_LONG,
         node=_TEXT,
         text=_TEXT,
+    ),
+    # tasks of an observation, in tier debug
+    "task_counters": _table(
+        observation_id=_TEXT,
+        stage=_LONG,  # in the order they ran
+        task=_LONG,
+        attempt=_LONG,
+        status=_TEXT,
+        **dict.fromkeys(
+            (
+                "duration_ms",
+                "cpu_ns",
+                "run_ms",
+                "gc_ms",
+                "input_bytes",
+                "input_rows",
+                "shuffle_read_bytes",
+                "shuffle_read_rows",
+                "shuffle_write_bytes",
+                "shuffle_write_rows",
+                "memory_spill_bytes",
+                "disk_spill_bytes",
+                "peak_memory_bytes",
+            ),
+            _LONG,
+        ),
     ),
     # what many observations share, stored once: planning environments and rulepacks
     "provenance": _table(

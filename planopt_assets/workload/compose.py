@@ -106,7 +106,11 @@ class _Composer(Composer):
         check_limits(self.levels, self.count, event.start_mark)
         is_alias = not hasattr(event, "ctag")
         if not is_alias and event.anchor in self.anchors:
-            raise _malformed(place_of(event.start_mark), f"the anchor {event.anchor!r} is defined twice")
+            raise _malformed(place_of(event.start_mark), "the anchor that starts here with `&` is defined twice")
+        if is_alias and event.anchor not in self.anchors:
+            # Not named: it may be a password that nobody quoted.
+            what = "a value that starts with `*` is a YAML alias, and nothing has that name; quote it if it is text"
+            raise _malformed(place_of(event.start_mark), what)
         node = super().compose_node(parent, index)
         if not is_alias and event.ctag is not None:
             self.tags[id(node)] = str(event.ctag)

@@ -19,6 +19,7 @@ from planopt_assets.workload.compose import Composed, Refused, check_limits, com
 from planopt_assets.workload.document import Document, Loc, Plain
 from planopt_assets.workload.mistakes import Mistakes, Place, show
 
+_STANDARD = tuple(f"!!{kind}" for kind in ("bool", "float", "int", "map", "null", "seq", "set", "str", "timestamp"))
 _CONSTRUCTED = ("bool", "float", "int", "null", "timestamp")  # every other plain scalar is text
 
 
@@ -128,8 +129,10 @@ class _Builder:
         tag = self.tags.get(id(node))
         if tag is not None:
             fix = "remove the tag; quote the value if it is text"
-            written = tag.replace("tag:yaml.org,2002:", "!!", 1)
-            self.report(YamlFeatureNotAllowed, node, f"the tag {show(written)} is not allowed", fix)
+            standard = tag.replace("tag:yaml.org,2002:", "!!", 1)
+            # Any other is not shown: it may be a password that nobody quoted.
+            tagged = f"the tag {show(standard)}" if standard in _STANDARD else "a tag (it starts with `!`)"
+            self.report(YamlFeatureNotAllowed, node, f"{tagged} is not allowed", fix)
         return tag is not None
 
     def report(self, kind: type[WorkloadError], node: Any, what: str, fix: str) -> None:

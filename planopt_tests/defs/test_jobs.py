@@ -85,6 +85,10 @@ def test_a_range_of_queries_is_one_run_with_numbers_and_checks_per_query(
     observed = materialized(instance, "plan_artifacts")
     assert observed["by_shop"]["result_rows"] == 17
     assert float(str(observed["by_shop"]["cpu_s"])) > 0
+    lineage = observed["by_shop"]["dagster/column_lineage"]
+    assert isinstance(lineage, dg.TableColumnLineage)
+    (source,) = lineage.deps_by_column["shop"]
+    assert (source.asset_key, source.column_name) == (dg.AssetKey("sales"), "shop")
     assert "PLN-101" in str(observed["forbidden"]["summary"])
     for check in CHECKS:
         assert set(IDS) <= set(evaluations(result, check)), check

@@ -11,18 +11,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from planopt_assets import redaction
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.errors import QueryFailed
 from planopt_assets.gates import CHECKS, evaluate
 from planopt_assets.model.gate import Gate
-from planopt_assets.model.policy import Policy
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.estimates import misled_joins
 from planopt_assets.observe.stage import observe
 from planopt_assets.observe.stored_plan import unpack
 from planopt_assets.run import Run
+from planopt_assets.store.lineage import tree
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.workload.secrets import learn_secrets
@@ -112,6 +115,28 @@ def test_the_query_is_understood(done: Workload) -> None:
     assert (row["canonical_form"], row["udf_rung"]) == ("sqlglot", "builtin")
     assert row["effective_rules"]
     assert {"analysis", "optimization", "planning"} <= json.loads(row["phases"]).keys()
+
+
+def test_lineage_names_every_column_that_is_needed_at_its_version(done: Workload) -> None:
+    observation = one(done, "plan_artifacts", query_id="joined")["observation_id"]
+    tables = tree(StoreReader(done.store, done.name), observation).parents
+    assert {t.id.partition("@")[0]: t.columns for t in tables} == {"sales": ("shop",), "shops": ("city", "shop")}
+
+
+def test_tasks_add_up_to_the_counters_of_the_execution(done: Workload) -> None:
+    counters = one(done, "runtime_counters", query_id="by_shop")
+    tasks = StoreReader(done.store, done.name).rows("task_counters", query_id="by_shop")
+    assert len(tasks) == counters["tasks"]
+    assert {t["status"] for t in tasks} == {"SUCCESS"}
+    sums = {
+        "cpu_ns": "executor_cpu_ns",
+        "input_rows": "input_rows",
+        "shuffle_write_bytes": "shuffle_write_bytes",
+        "shuffle_read_bytes": "shuffle_read_bytes",
+    }
+    assert {task: sum(t[task] for t in tasks) for task in sums} == {
+        task: counters[whole] for task, whole in sums.items()
+    }
 
 
 def test_one_query_with_several_bindings_is_one_history(done: Workload) -> None:
@@ -306,9 +331,44 @@ def test_only_debug_keeps_texts_and_reads_the_plan_twice(done: Workload, spark: 
     row = one(quiet, "plan_artifacts")
     assert (row["capture_tier"], row["extractors_disagree"]) == ("always_on", None)
     assert StoreReader(quiet.store, quiet.name).rows("explains") == []
+    assert StoreReader(quiet.store, quiet.name).rows("task_counters") == []
     assert one(done, "plan_artifacts", query_id="by_shop")["capture_tier"] == "debug"
     modes = {r["mode"] for r in StoreReader(done.store, done.name).rows("explains", query_id="by_shop")}
     assert modes == {"formatted", "formatted_final", "cost", "codegen"}
     sampled = workload_of(tables, [replace(QUERIES[0], debug_sample=1.0)], store=str(tables / "sampled"))
     observed(sampled)
     assert one(sampled, "plan_artifacts")["capture_tier"] == "debug"
+
+
+class _NoTree:
+    """A Spark that does not hand out its plans."""
+
+    def fromSparkPlan(self, plan: object) -> None:  # noqa: N802  # Spark's name
+        raise Py4JError("no such class")
+
+
+def test_where_spark_hands_out_no_tree_the_text_is_read_and_the_row_says_so(done: Workload, tables: Path) -> None:
+    workload = workload_of(tables, QUERIES[:2], store=str(tables / "text"))
+    run = Run(Workspace(workload), str(uuid.uuid4()))
+    run.workspace.capture._plan_info = _NoTree()
+    observe(run, ["by_shop", "joined"])
+    for query_id in ("by_shop", "joined"):
+        read, usual = (one(w, "plan_artifacts", query_id=query_id) for w in (workload, done))
+        assert (read["status"], read["extractor"]) == ("captured", "explain-formatted@1")
+        assert (read["topology_hash"], read["final_topology_hash"]) == (
+            usual["topology_hash"],
+            usual["final_topology_hash"],
+        )
+        assert read["statistics_source"] == "delta_log"
+        counted, before = (one(w, "runtime_counters", query_id=query_id) for w in (workload, done))
+        assert [counted[c] for c in ("scan_files", "scan_bytes", "tasks")] == [
+            before[c] for c in ("scan_files", "scan_bytes", "tasks")
+        ]
+        assert counted["broadcast_bytes"] is None
+
+
+def test_what_cannot_be_counted_is_not_tried(tables: Path, spark: SparkSession) -> None:
+    workspace = Workspace(workload_of(tables, QUERIES[:1]))
+    workspace.capture._plan_info = _NoTree()
+    with pytest.raises(QueryFailed, match="mode: observe"):
+        workspace.execute(QUERIES[0], 0, ORIGINAL, timeout_s=60)

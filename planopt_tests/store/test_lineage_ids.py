@@ -37,6 +37,8 @@ DECISION, CANDIDATE = content_id("dec", 1), content_id("can", 1)
         ("orders@v0", "table"),
         ("verified@v3", "table"),
         ("candy@v1", "table"),
+        ("candy@v1.wrapper", "column"),
+        ("lineitem@v12.l_tag.name", "column"),
     ],
 )
 def test_an_id_names_its_kind_and_anything_else_is_a_table(row_id: str, kind: str) -> None:
@@ -81,7 +83,7 @@ def reader(tmp_path: Path) -> StoreReader:
         CANDIDATE: [DECISION],
         DECISION: [OBSERVATION],
         TRIAL: [OBSERVATION],
-        OBSERVATION: ["lineitem@v12", "orders@v3"],
+        OBSERVATION: ["lineitem@v12", "orders@v3", "lineitem@v12.l_orderkey", "lineitem@v12.l_tag.name"],
     }
     common = {
         "schema_version": SCHEMA_VERSION,
@@ -99,8 +101,8 @@ def test_the_tree_of_a_row_goes_down_to_tables_with_versions(reader: StoreReader
         "kind": "observation",
         "id": OBSERVATION,
         "came_from": [
-            {"kind": "table", "id": "lineitem@v12", "came_from": []},
-            {"kind": "table", "id": "orders@v3", "came_from": []},
+            {"kind": "table", "id": "lineitem@v12", "columns": ["l_orderkey", "l_tag.name"], "came_from": []},
+            {"kind": "table", "id": "orders@v3", "columns": [], "came_from": []},
         ],
     }
     decision = {"kind": "decision", "id": DECISION, "came_from": [observation]}
@@ -112,6 +114,12 @@ def test_the_tree_of_a_row_goes_down_to_tables_with_versions(reader: StoreReader
             {"kind": "trial", "id": TRIAL, "came_from": [observation]},
         ],
     }
+
+
+def test_a_table_is_described_with_the_columns_that_were_needed(reader: StoreReader) -> None:
+    lineitem, orders = tree(reader, OBSERVATION).parents
+    assert lineitem.describe() == "table lineitem@v12 (l_orderkey, l_tag.name)"
+    assert orders.describe() == "table orders@v3"
 
 
 def test_the_tree_is_plain_data(reader: StoreReader) -> None:

@@ -189,3 +189,12 @@ def test_one_mistake_is_one_error_with_place_and_fix(
     assert fix in error.fix
     assert error.where == (f"planopt.yaml:{line}:{column}" if line else "planopt.yaml")
     assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "written", ["!hunter2-hunter2", "*hunter2-hunter2", "&hunter2-hunter2 a\nname: &hunter2-hunter2 b"]
+)
+def test_a_password_that_nobody_quoted_is_not_shown(mistakes_in: MistakesIn, written: str) -> None:
+    errors = mistakes_in(added(f"spark: {{settings: {{}}}}\nstore: {written}"))
+    assert errors
+    assert not any("hunter2" in str(error) for error in errors)

@@ -1,0 +1,47 @@
+"""Tasks of an execution as rows, in tier `debug`: where one task took far longer than its neighbours. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def task_rows(query_id: str, observation: str, stages: Sequence[Sequence[Json]]) -> Iterator[Json]:
+    """One row a task; stages are numbered in the order they ran, since Spark's own numbers count all queries."""
+    for stage, tasks in enumerate(stages):
+        for task in sorted(tasks, key=lambda t: (t["index"], t["attempt"])):
+            yield {
+                "query_id": query_id,
+                "observation_id": observation,
+                "stage": stage,
+                "task": task["index"],
+                "attempt": task["attempt"],
+                "status": task["status"],
+                "duration_ms": task.get("duration"),
+                **_measured(task.get("taskMetrics") or {}),
+            }
+
+
+def _measured(metrics: Json) -> Json:
+    """What a task that got far enough has counted; nothing of one that was killed before."""
+    read, wrote, input_ = (metrics.get(f"{part}Metrics") or {} for part in ("shuffleRead", "shuffleWrite", "input"))
+    return {
+        "cpu_ns": metrics.get("executorCpuTime"),
+        "run_ms": metrics.get("executorRunTime"),
+        "gc_ms": metrics.get("jvmGcTime"),
+        "input_bytes": input_.get("bytesRead"),
+        "input_rows": input_.get("recordsRead"),
+        "shuffle_read_bytes": _sum(read, "localBytesRead", "remoteBytesRead"),
+        "shuffle_read_rows": read.get("recordsRead"),
+        "shuffle_write_bytes": wrote.get("bytesWritten"),
+        "shuffle_write_rows": wrote.get("recordsWritten"),
+        "memory_spill_bytes": metrics.get("memoryBytesSpilled"),
+        "disk_spill_bytes": metrics.get("diskBytesSpilled"),
+        "peak_memory_bytes": metrics.get("peakExecutionMemory"),
+    }
+
+
+def _sum(metrics: Json, *names: str) -> int | None:
+    return sum(metrics[name] for name in names) if metrics else None
