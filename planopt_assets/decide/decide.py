@@ -29,7 +29,7 @@ def _settle(rule: str, answer: Answer, evidence: Evidence, limits: Knobs) -> Dec
     reason, saving, arithmetic = answer.reason, 0, {"finding": answer.reason, **dict(answer.arithmetic)}
     after = evidence.policy
     if kind == "proposal":
-        objections = [o for name, value in answer.settings if (o := objection(name, value, limits))]
+        objections = [o for name, value in answer.change.settings if (o := objection(name, value, limits))]
         too_small, worth = immaterial(answer, evidence)
         arithmetic |= worth
         if objections:
@@ -37,7 +37,7 @@ def _settle(rule: str, answer: Answer, evidence: Evidence, limits: Knobs) -> Dec
         elif too_small:
             kind, reason = "no_change", f"not worth a trial: {too_small}"
         else:
-            after = evidence.policy.with_settings(dict(answer.settings))
+            after = evidence.policy.merged(answer.change)
             saving = int(worth["saving_cpu_ns_per_run"])
     return Decision(
         kind=kind,

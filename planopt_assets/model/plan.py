@@ -51,23 +51,3 @@ class Plan:
     phase: str
     nodes: tuple[PlanNode, ...]
     extractor: str
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A shuffle the planner may resize: how many partitions it planned and what went through it."""
-
-    node: int
-    partitions: int
-    bytes_written: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What one scan of a registered table read, and into how many tasks it was split."""
-
-    node: int
-    table: str
-    files: int
-    bytes: int
-    splits: int

@@ -9,8 +9,8 @@ from typing import Any
 
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.evidence import Evidence, Execution
-from planopt_assets.model.plan import Exchange, Scan
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.signals import Exchange, Scan
 from planopt_assets.model.trial import Digest, FloatSummary
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planopt_assets.model.plan import Exchange, Plan, Scan
+from planopt_assets.model.plan import Plan
+from planopt_assets.model.signals import Exchange, Scan
 from planopt_assets.observe.fingerprint import partition_count, scanned_table
 
 FILES, FILE_BYTES = "number of files read", "size of files read"

@@ -9,8 +9,8 @@ from ruamel.yaml import YAML
 
 from planopt_assets.decide.materiality import CPU_PER_QUERY_NS, CPU_PER_ROW_NS
 from planopt_assets.model.evidence import Evidence, Execution
-from planopt_assets.model.plan import Exchange, Scan
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.signals import Exchange, Scan
 from planopt_assets.model.workload import Knobs
 from planopt_tests.measured import counters
 

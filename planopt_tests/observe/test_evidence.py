@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.evidence import Execution
-from planopt_assets.model.plan import Exchange, Scan
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.signals import Exchange, Scan
 from planopt_assets.model.trial import Digest, FloatSummary
 from planopt_assets.observe.evidence import digest_from_json, digest_json, evidence_from_rows, signals_json
 from planopt_tests.measured import counters

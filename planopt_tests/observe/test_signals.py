@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planopt_assets.model.plan import Exchange, Scan
+from planopt_assets.model.signals import Exchange, Scan
 from planopt_assets.observe.signals import FILE_BYTES, FILES, SHUFFLE_BYTES, resizable_exchanges, scans
 from planopt_tests.observe.captured import Info, captured, node, plan_of
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from planopt_assets.decide.answer import Answer, no_change, propose
 from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.model.evidence import Evidence
-from planopt_assets.model.plan import Scan
+from planopt_assets.model.signals import Scan
 
 NAME = "right_size_splits"
 OPEN_COST = "spark.sql.files.openCostInBytes"
