@@ -63,6 +63,19 @@ class Policy:
             tuple(sorted({*self.rewrites, *other.rewrites})),
         )
 
+    def within(self, other: Policy) -> bool:
+        """Whether the other one sets all that this one does, and maybe more.
+
+        >>> Policy.of({"a": "1"}).within(Policy.of({"a": "1", "b": "2"}))
+        True
+        """
+        return (
+            set(self.settings) <= set(other.settings)
+            and set(self.hints) <= set(other.hints)
+            and set(self.layouts) <= set(other.layouts)
+            and set(self.rewrites) <= set(other.rewrites)
+        )
+
     def describe(self) -> str:
         """The policy in a few words, for tables and logs."""
         parts = [f"{name.removeprefix('spark.sql.')}={value}" for name, value in self.settings]
