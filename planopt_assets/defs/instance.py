@@ -43,7 +43,9 @@ def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
     instance.add_dynamic_partitions(names.PARTITIONS, wanted)
 
 
-def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -> tuple[str, Pins]:
+def run_loop(
+    workload: Workload, query_ids: Sequence[str], listener: Progress, *, priority: int = 0
+) -> tuple[str, Pins]:
     """Run the Dagster job for these queries in this process; returns the run's id and the versions it read."""
     from planopt_assets.definitions import defs
 
@@ -63,6 +65,7 @@ def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -
                     "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
                     "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
                 },
+                tags={names.PRIORITY_TAG: str(priority)},
                 raise_on_error=False,
             )
         )

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from planopt_assets.decide import decide as decide_module
+from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.decide import decide
 from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, History, recall, similar
+from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.past_verdict import PastVerdict
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs
@@ -15,9 +18,20 @@ from planopt_tests.decide.cases import OPEN_COST, SHUFFLE, WORKED
 
 pytestmark = pytest.mark.fast
 
+
+@pytest.fixture(autouse=True)
+def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that always proposes the same, in the place of planopt's own."""
+
+    def rule(evidence: Evidence) -> Answer:
+        return propose(dict(FEWER.settings), "because", saved_cpu_ns=480_000_000, arithmetic={"n": 1})
+
+    monkeypatch.setattr(decide_module, "RULES", (("any_rule", rule),))
+
+
 GIB = 1024**3
 NOW = 400 * DAY_S
-FEWER = Policy.of({SHUFFLE: "2"})  # what the worked evidence leads to
+FEWER = Policy.of({SHUFFLE: "2"})
 BOTH = Policy.of({SHUFFLE: "2", OPEN_COST: "65536"})
 REJECTED = PastVerdict(
     "ver-1-q-can_1", FEWER, "reject", "no gain of 3% or more", "cql_1", "ctx_1", 10 * GIB, NOW - 2 * DAY_S
