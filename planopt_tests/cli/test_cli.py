@@ -184,6 +184,15 @@ def test_plan_says_that_nothing_is_to_do_where_run_finds_nothing_to_do(ran: Path
 
 
 @pytest.mark.e2e
+def test_a_run_is_tagged_with_the_priority_that_plan_shows(ran: Path) -> None:
+    import dagster as dg
+
+    with dg.DagsterInstance.from_config(str(ran / ".planopt" / "dagster")) as instance:
+        (run,) = instance.get_runs()
+    assert run.tags["dagster/priority"] == "0"  # the first run: nothing is known yet
+
+
+@pytest.mark.e2e
 def test_diff_shows_what_a_candidate_changes_in_the_plan(ran: Path) -> None:
     facts = ok(planopt("diff", "by_shop", "--json", cwd=ran, env=NO_JAVA))
     assert facts["role"] in ("accepted", "candidate")

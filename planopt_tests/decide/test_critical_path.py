@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planopt_assets.decide.critical_path import Bound, critical_path, gain_bound
 from planopt_assets.decide.prices import execution_cpu_ns, stage_cpu_ns
@@ -103,3 +105,35 @@ def test_without_stages_the_whole_query_is_the_bound() -> None:
 def test_bindings_add_up() -> None:
     one, two = (gain_bound(evidence(*STAGES, bindings=n), [5]) for n in (1, 2))
     assert two == one + one
+
+
+@st.composite
+def stage_graphs(draw: st.DrawFn) -> tuple[Stage, ...]:
+    """Stages that read only from stages before them, each with one operator of its own number."""
+    count = draw(st.integers(1, 7))
+    return tuple(
+        Stage(
+            index,
+            tuple(draw(st.sets(st.integers(0, index - 1), max_size=3))) if index else (),
+            tasks=draw(st.integers(0, 40)),
+            rows=draw(st.integers(0, 10**7)),
+            files=draw(st.integers(0, 100)),
+            shuffle_partitions=draw(st.sampled_from([0, 2, 200])),
+            nodes=(index,),
+        )
+        for index in range(count)
+    )
+
+
+@settings(deadline=None, max_examples=200)
+@given(stages=stage_graphs(), cores=st.integers(1, 32), data=st.data())
+def test_touching_more_never_bounds_lower_and_nothing_is_bounded_above_the_whole(
+    stages: tuple[Stage, ...], cores: int, data: st.DataObject
+) -> None:
+    numbers = [s.index for s in stages]
+    some = data.draw(st.lists(st.sampled_from(numbers), min_size=1, unique=True))
+    more = sorted({*some, data.draw(st.sampled_from(numbers))})
+    small, large, whole = (gain_bound(evidence(*stages, cores=cores), n) for n in (some, more, numbers))
+    assert 0 <= small.cpu_ns <= large.cpu_ns <= whole.cpu_ns
+    assert 0 <= small.wall_ns <= large.wall_ns <= whole.wall_ns <= whole.modelled_wall_ns
+    assert critical_path(stages, cores)[0] <= whole.wall_ns
