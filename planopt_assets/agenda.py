@@ -155,6 +155,8 @@ def _promote(standing: Standing) -> Step:
         return Step("promote", "off", "the workload's mode is observe")
     if standing.due is not None:
         return Step("promote", "needed", f"to be taken back: {standing.due.reason}")
+    if standing.unlinked:
+        return Step("promote", "needed", "a run was killed before it wrote the lineage of its promotion")
     if standing.to_promote is not None:
         if standing.mode == "auto":
             return Step("promote", "needed", f"accepted: {standing.to_promote['reason']}")

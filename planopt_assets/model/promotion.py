@@ -45,6 +45,17 @@ class Promotion:
         """A person's choice: automation leaves it alone."""
         return self.state == "fixed"
 
+    def describe(self) -> str:
+        """What is in force, and why where it is not just a verdict.
+
+        >>> Promotion("w", "q", 2, ORIGINAL, "reverted", "too slow", "", "", "", "chn_1", who="ada").describe()
+        'generation 2 (reverted by ada): original, because too slow'
+        """
+        how = f" by {self.who}" if self.who else ""
+        state = "" if self.state == "accepted" and not self.who else f" ({self.state}{how})"
+        why = f", because {self.reason}" if state and self.reason else ""
+        return f"generation {self.generation}{state}: {self.policy.describe()}{why}"
+
     @property
     def chain_hash(self) -> str:
         """Covers this promotion and, through `previous_hash`, all before it; what is not set is absent."""

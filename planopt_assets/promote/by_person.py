@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from planopt_assets.errors import NothingToChange
 from planopt_assets.model.policy import Policy
 from planopt_assets.promote.pins import known_policy, refuse_unsafe
-from planopt_assets.promote.stage import STAGE, in_words, words_of
+from planopt_assets.promote.stage import STAGE, words_of
 from planopt_assets.promote.transitions import Event, Fix, Revert, Target, Unfix, next_generation
 from planopt_assets.redaction import redact
 from planopt_assets.run import Run, StageResult
@@ -57,4 +57,4 @@ def _apply(run: Run, query_id: str, event: Callable[[Standing], Event]) -> Stage
     commit(run.workspace.spark, run.reader, promotion, run.run_id)
     run.append(STAGE, {"lineage": promotion_edges(promotion)})
     numbers = {"generation": promotion.generation}
-    return StageResult(query_id, True, in_words(promotion), numbers, words=words_of((promotion,)))
+    return StageResult(query_id, True, promotion.describe(), numbers, words=words_of((promotion,)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Chain, Promotion, State, in_force
 
 
@@ -49,9 +50,21 @@ def _standing(chain: Chain, states: Sequence[State]) -> Iterator[Promotion]:
         yield one
 
 
+def ended_by(chain: Chain, policy: Policy) -> Promotion | None:
+    """The generation that took a policy back, unless it was in force again since."""
+    last = next((p.generation for p in reversed(chain) if p.policy == policy), 0)
+    ends = [taken_by for taken_by, before in _taken_back(chain) if before.policy == policy]
+    return next((p for p in reversed(ends) if p.generation > last), None)
+
+
 def _taken_back(chain: Chain) -> Iterator[tuple[Promotion, Promotion]]:
-    """Each generation that took a policy out of force for what it is, with the generation it ended."""
+    """Each generation that took a policy out of force for what it is, with a generation it ended.
+
+    Who goes back to original passes over everything before, and so takes all of it back.
+    """
     for before, after in pairwise(chain):
         undone = after.state in ("reverted", "expired") or (after.fixed and after.restores is not None)
-        if undone and after.policy != before.policy:
+        if undone and after.restores == 0:
+            yield from ((after, one) for one in chain[: after.generation - 1] if one.policy != ORIGINAL)
+        elif undone and after.policy != before.policy:
             yield after, before

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 from planopt_assets.decide.history import RETRY_AFTER_DAYS
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Chain
+from planopt_assets.promote.chain import ended_by
 
 Row = Mapping[str, Any]
 PolicyState = Literal[
@@ -81,9 +81,9 @@ def lifecycle(
     if chain and chain[-1].policy == policy:
         state: PolicyState = "fixed" if chain[-1].fixed else "accepted"
         return Lifecycle(policy, state, chain[-1].reason, in_force=True)
-    left = next((after for before, after in reversed([*pairwise(chain)]) if before.policy == policy), None)
+    left = ended_by(chain, policy)
     known = {p.verdict_id for p in chain} | {row for p in chain for row in p.evidence_ids}
-    if left is not None and left.state in ("expired", "reverted") and (not verdict or verdict["verdict_id"] in known):
+    if left is not None and (verdict is None or verdict["verdict_id"] in known):
         return Lifecycle(policy, "expired" if left.state == "expired" else "reverted", left.reason)
     if verdict is not None:
         outcome: dict[str, PolicyState] = {"accept": "accepted", "reject": "rejected", "inconclusive": "inconclusive"}

@@ -78,18 +78,6 @@ def missing_edges(known: Sequence[dict[str, Any]], standings: dict[str, Standing
     return [edge for promotion in chained if promotion.id not in recorded for edge in promotion_edges(promotion)]
 
 
-def in_words(promotion: Promotion) -> str:
-    """
-    >>> from planopt_assets.model.policy import ORIGINAL
-    >>> in_words(Promotion("w", "q", 2, ORIGINAL, "expired", "the engine changed", "", "", "", "chn_1", restores=0))
-    'generation 2 (expired): original, because the engine changed'
-    """
-    how = f" by {promotion.who}" if promotion.who else ""
-    why = f", because {promotion.reason}" if promotion.reason and promotion.state != "accepted" else ""
-    state = "" if promotion.state == "accepted" and not promotion.who else f" ({promotion.state}{how})"
-    return f"generation {promotion.generation}{state}: {promotion.policy.describe()}{why}"
-
-
 def words_of(chain: Chain) -> dict[str, str]:
     """State and reason of what is in force, for Dagster and `--json`."""
     if not chain:
@@ -119,10 +107,10 @@ def _refuse_by_hand(run: Run, standing: Standing) -> None:
 def _result(standing: Standing, made: Sequence[Promotion], *, waiting: bool) -> StageResult:
     query_id = standing.query_id
     numbers = {"generation": len(standing.chain)}
-    said = [in_words(promotion) for promotion in made]
+    said = [promotion.describe() for promotion in made]
     if waiting:
         said.append(f"accepted, waiting for a person: planopt promote {query_id}")
     summary = "; ".join(said) or f"stays as it is: {in_force(standing.chain).describe()}"
-    details = [f"**{in_words(p)}**\n\n{p.reason}" for p in made]
+    details = [f"**{p.describe()}**\n\n{p.reason}" for p in made]
     details += [f"`planopt promote {query_id}`"] if waiting else []
     return StageResult(query_id, bool(made), summary, numbers, "\n\n".join(details), words_of(standing.chain))

@@ -67,6 +67,8 @@ def print_standings(standings: Iterable[Standing]) -> None:
         gain = standing.gain.describe() if standing.gain else "-"
         why = escape(_decided_because(standing))
         in_force = f"g{standing.active.generation}" if standing.active else "original"
+        if standing.active is not None and standing.active.state != "accepted":
+            in_force += f" {standing.active.state}"
         verdict = f"[{color}]{standing.outcome}[/{color}]"
         table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
     _OUT.print(table)

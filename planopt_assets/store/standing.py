@@ -48,6 +48,7 @@ class Standing:
     chain: Chain = ()  # all generations; `active` is the last
     due: Expire | Revert | None = None  # what watch found and nobody has written yet
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
+    unlinked: bool = False  # a promotion has no lineage: its run was killed in between
 
     @property
     def observed(self) -> bool:
@@ -131,7 +132,8 @@ class Standing:
         if self.mode == "observe":
             return self.observed and not self.failed
         done = self.replanned and not self.unjudged and not self.failed
-        return done and self.due is None and not (self.mode == "auto" and self.to_promote is not None)
+        left = self.due is not None or self.unlinked or (self.mode == "auto" and self.to_promote is not None)
+        return done and not left
 
     @property
     def outcome(self) -> str:

@@ -32,6 +32,7 @@ def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str
     }
     promotions = _by_query(reader.rows("active_policies"))
     tried = _by_query(reader.rows("trials", ["query_id", "policy_id"]))
+    linked = {r["child_id"] for r in reader.rows("lineage", ["child_id"], stage="promote")} if promotions else set()
     weights = {r["execution_id"]: r["table_bytes"] for r in reader.rows("runtime_counters", _WEIGHT)}
     found = {}
     for query in workload.queries:
@@ -65,6 +66,7 @@ def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str
             changes=() if artifacts else _changes(rows["plan_artifacts"], known, read),
             chain=chain,
             due=due(reader, query.id, chain, promotions.get(query.id, []), rows, inputs),
+            unlinked=any(p.id not in linked for p in chain),
             policies=lifecycles(rows["candidate_plans"], tried.get(query.id, []), rows["verdicts"], chain),
         )
     return found

@@ -53,7 +53,7 @@ def due(
     )
     if worse is not None and worse["verdict_id"] != proof["verdict_id"] and found_worse(worse):
         return Revert(
-            "last_good", f"found worse on newer inputs: {worse['reason']}", None, (*known, worse["verdict_id"])
+            "last_good", f"a later trial found it worse: {worse['reason']}", None, (*known, worse["verdict_id"])
         )
     return _regressed(reader, query_id, policy.id, promotions[-1], proof, then, known)
 

@@ -8,6 +8,7 @@ import pytest
 
 from planopt_assets.model.promotion import Chain
 from planopt_assets.promote.lifecycle import Lifecycle, lifecycle
+from planopt_assets.promote.transitions import Revert
 from planopt_tests.promote.events import EXPIRED, REGRESSED, ROLLED_BACK, UNFIX, A, B, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import candidate
 
@@ -75,6 +76,10 @@ STATES: dict[str, tuple[Lifecycle | None, Lifecycle | None]] = {
     "rolled back": (
         state_of(verdict_of(A), chain=chain_of(accept(A), ROLLED_BACK)),
         Lifecycle(A, "reverted", "I do not like it"),
+    ),
+    "passed over by a rollback to original": (
+        state_of(verdict_of(A), chain=chain_of(accept(A), accept(B), Revert("original", "start again", "ada"))),
+        Lifecycle(A, "reverted", "start again"),
     ),
     "restored after a revert": (
         state_of(verdict_of(A), chain=chain_of(accept(A), accept(B), REGRESSED)),

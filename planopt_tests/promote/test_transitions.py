@@ -75,6 +75,10 @@ WAYS: dict[str, tuple[tuple[Event, ...], tuple[str, Policy]]] = {
     ),
     "a rollback goes to the last good policy": ((accept(A), accept(B), ROLLED_BACK), ("reverted", A)),
     "a rollback to original skips it": ((accept(A), accept(B), ROLLED_BACK_FAR), ("reverted", ORIGINAL)),
+    "what a person passed over is not good": (
+        (accept(A), accept(B), ROLLED_BACK_FAR, accept(C), REGRESSED),
+        ("reverted", ORIGINAL),
+    ),
     "a rollback of a pin goes to what was accepted": ((accept(A), fix(B), ROLLED_BACK), ("reverted", A)),
     "a rollback to an earlier pin pins it again": ((fix(A), fix(B), ROLLED_BACK), ("fixed", A)),
     "and a second one goes on to original": ((fix(A), fix(B), ROLLED_BACK, ROLLED_BACK), ("reverted", ORIGINAL)),
@@ -261,6 +265,12 @@ def test_nor_by_an_older_one_that_had_put_it_in_force() -> None:
 @pytest.mark.parametrize("end", [ROLLED_BACK, EXPIRED], ids=["rolled back", "expired"])
 def test_automation_does_not_promote_again_what_a_person_took_back_or_what_expired(end: Event) -> None:
     assert isinstance(refused(chain_of(accept(A), end), accept(A)), VerdictSpent)
+
+
+def test_automation_does_not_promote_what_a_person_passed_over_on_the_way_to_original() -> None:
+    chain = chain_of(accept(A), fix(B), ROLLED_BACK_FAR)
+    assert isinstance(refused(chain, accept(A)), VerdictSpent)
+    assert next_generation("demo", "q", chain, accept(A, by_hand=True)).policy == A
 
 
 def test_a_pin_taken_back_takes_the_verdict_of_its_policy_with_it() -> None:

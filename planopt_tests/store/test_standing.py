@@ -219,6 +219,10 @@ def test_a_policy_that_should_go_is_not_settled_unless_planopt_only_looks(mode: 
     assert after(accept(FEWER), mode=mode, due=EXPIRED).settled is settled
 
 
+def test_a_promotion_without_its_lineage_is_not_settled() -> None:
+    assert (after(accept(FEWER)).settled, after(accept(FEWER), unlinked=True).settled) == (True, False)
+
+
 # What is shown
 
 

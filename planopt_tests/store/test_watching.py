@@ -149,7 +149,7 @@ def test_a_newer_trial_that_found_it_worse_is_due_to_revert() -> None:
     worse = verdict_of(A, 2, outcome="reject", results_equal=False, reason="3 rows differ", input_fingerprint="inp_2")
     event = found(verdicts=(PROOF, worse), inputs="inp_2")
     assert isinstance(event, Revert)
-    assert event.reason == "found worse on newer inputs: 3 rows differ"
+    assert event.reason == "a later trial found it worse: 3 rows differ"
     assert event.evidence == (PROOF["verdict_id"], worse["verdict_id"])
     assert found(verdicts=(PROOF, worse), inputs="inp_3") is None  # not about what is read now
 
