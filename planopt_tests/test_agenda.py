@@ -10,6 +10,7 @@ import pytest
 from planopt_assets.agenda import Agenda, agenda_of
 from planopt_assets.report.diff import diff_facts
 from planopt_assets.store.standing import Standing
+from planopt_tests.promote.events import EXPIRED
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, promotion, standing, verdict
 from planopt_tests.store.test_standing import STANDINGS
 
@@ -120,3 +121,10 @@ def test_without_a_candidate_there_is_only_the_original() -> None:
     facts = diff_facts(standing([artifact(edits=["predicate: a < 24 -> a < 25"])]), [])
     assert (facts["role"], facts["policy"], facts["diff"]) == ("original", "original", "")
     assert facts["edits"] == ["predicate: a < 24 -> a < 25"]
+
+
+def test_a_policy_that_should_go_is_to_do_whatever_was_accepted() -> None:
+    for left in ({"due": EXPIRED}, {"unlinked": True}):
+        in_force = {"decisions": [decision("no_change")], "active": promotion(FEWER), "mode": "advise"}
+        assert needs(standing(**in_force))["promote"] == "done"
+        assert needs(standing(**in_force, **left))["promote"] == "needed"
