@@ -17,8 +17,7 @@ _CATALYST = "org.apache.spark.sql.catalyst.optimizer"
 
 # Rules whose only work is to make plans cheaper, so that leaving one out gives the same rows; each has a known price.
 EXCLUDABLE_RULES: tuple[str, ...] = (
-    f"{_CATALYST}.InferFiltersFromConstraints",
-    f"{_CATALYST}.InjectRuntimeFilter",
+    f"{_CATALYST}.MergeSubplans",
     f"{_CATALYST}.PushDownLeftSemiAntiJoin",
     f"{_CATALYST}.PushLeftSemiLeftAntiThroughJoin",
 )
@@ -143,6 +142,14 @@ CATALOGUE: tuple[Knob, ...] = (
         visible_in_plan=False,
     ),
     # Aggregations
+    Knob(
+        f"{_SQL}.codegen.aggregate.fastHashMap.capacityBit",
+        "int",
+        "groups the fast map of a partial aggregation holds, as a power of two",
+        10,
+        20,
+        visible_in_plan=False,
+    ),
     Knob(
         f"{_SQL}.objectHashAggregate.sortBased.fallbackThreshold",
         "int",

@@ -5,9 +5,11 @@ Values come from Spark and from Parquet's reader, never from a copy of their def
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from planopt_assets.decide.knobs import knob
 from planopt_assets.engine.jvm import Jvm
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# Parquet names its options in a Java class; these are the questions that its own reader asks about them.
+# Spark does not know Parquet's own options; these are the questions that Parquet's reader asks about them.
 READER_OPTIONS: Final = {
     "parquet.filter.stats.enabled": "useStatsFilter",
     "parquet.filter.dictionary.enabled": "useDictionaryFilter",
@@ -27,32 +29,49 @@ READER_OPTIONS: Final = {
     "parquet.filter.bloom.enabled": "useBloomFilter",
 }
 
-_REFUSED: Final = {
-    "int": ("true", "2.5", "7b"),
-    "bytes": ("true", "2.5"),
-    "float": ("true", "7b"),
-    "bool": ("1", "2.5"),
+_TYPES: Final = {
+    "int": ("int", "long"),
+    "bytes": ("bytes in BYTE",),
+    "float": ("double",),
+    "bool": ("boolean",),
+    "choice": ("",),
+    "list": ("",),
 }
+_NO_VALUE = "no value of this or any type"
+_NAMED_TYPE = re.compile(r"should be a/an '([^']+)' value")
 
 
-def effective_knobs(session: SparkSession, names: Iterable[str]) -> dict[str, str]:
-    """What these settings are in this session; one that it does not know or holds differently is an error."""
-    jvm = Jvm(session)
-    # Delta tells Spark its settings when this is first used.
-    jvm.scala_object("org.apache.spark.sql.delta.sources.DeltaSQLConf")
-    entries = jvm.scala_object("org.apache.spark.sql.internal.SQLConf")
-    values = {}
-    for name in names:
-        check_settable(session, name, where="knob catalogue")
-        entry = knob(name)
+class KnobReader:
+    """Reads knobs out of one session; the type of each is looked at once."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._jvm = Jvm(session)
+        self._checked: set[str] = set()
+        # Delta tells Spark its settings when this is first used.
+        self._jvm.scala_object("org.apache.spark.sql.delta.sources.DeltaSQLConf")
+        self._entries = self._jvm.scala_object("org.apache.spark.sql.internal.SQLConf")
+
+    def effective(self, names: Iterable[str]) -> dict[str, str]:
+        """What these settings are; one that Spark does not know or holds differently is an error, not a no-op."""
+        return {name: self._value(name) for name in names}
+
+    def _value(self, name: str) -> str:
+        check_settable(self._session, name, where="knob catalogue")
         if name in READER_OPTIONS:
-            values[name] = _reader_option(session, jvm, name)
-            continue
-        if entry is not None:
-            _check_type(entry, entries.getConfigEntry(name))
-        value = session.conf.get(name)
-        values[name] = UNSET if value is None else str(value)
-    return values
+            return self._reader_option(name)
+        entry = knob(name)
+        if entry is not None and name not in self._checked:
+            check_type(entry, self._entries.getConfigEntry(name))
+            self._checked.add(name)
+        value = self._session.conf.get(name)
+        return UNSET if value is None else str(value)
+
+    def _reader_option(self, name: str) -> str:
+        """As Parquet's reader will see it: the session's settings over Hadoop's, over its own defaults."""
+        state: Any = self._session._jsparkSession.sessionState()
+        options = self._jvm.root.org.apache.parquet.HadoopReadOptions.builder(state.newHadoopConf()).build()
+        return str(getattr(options, READER_OPTIONS[name])()).lower()
 
 
 def check_settable(session: SparkSession, name: str, *, where: str, fix: str = "correct the knob's name") -> None:
@@ -61,34 +80,33 @@ def check_settable(session: SparkSession, name: str, *, where: str, fix: str = "
         raise KnobUnknown(f"{name!r} is no session setting of this Spark", where=where, fix=fix)
 
 
-def _check_type(entry: Knob, defined: Any) -> None:
-    """Spark must read what the catalogue allows, and must not read what only another type would accept.
+def check_type(entry: Knob, defined: Any) -> None:
+    """Spark must hold it as what the catalogue says, and must take both bounds.
 
-    A size is a number that also reads `7b`; that is all that tells it from a count.
+    An entry does not tell its type. It says it when it is given nonsense: `It should be a/an 'boolean' value`.
     """
-    allowed = [str(entry.low), str(entry.high)] if entry.low < entry.high else []
-    allowed += {"bytes": [f"{entry.high}b"], "bool": ["true", "false"], "float": ["2.5"]}.get(entry.kind, [])
-    allowed += [*entry.choices, ",".join(entry.choices)] if entry.kind == "list" else entry.choices
-    wrong = [text for text in allowed if not _reads(defined, text)]
-    wrong += [text for text in _REFUSED.get(entry.kind, ()) if _reads(defined, text)]
-    if wrong:
-        raise KnobMistyped(
-            f"{entry.name!r} is {entry.kind} in the knob catalogue, but this Spark reads {wrong[0]!r} differently",
-            where="knob catalogue",
-            fix="correct its kind or its bounds in the knob catalogue",
-        )
+    refusal = _refusal(defined, _NO_VALUE)
+    found = _NAMED_TYPE.search(refusal)
+    if (held := found[1] if found else "") not in _TYPES[entry.kind]:
+        raise _mistyped(entry, f"this Spark holds it as {held or 'text'}")
+    bounds = [entry.low, entry.high] if entry.low < entry.high else entry.choices
+    for value in map(str, bounds):
+        if refusal := _refusal(defined, value):
+            raise _mistyped(entry, f"this Spark refuses {value}: {refusal}")
 
 
-def _reads(defined: Any, text: str) -> bool:
+def _refusal(defined: Any, text: str) -> str:
+    """What Spark says about a value it does not take; empty where it takes it."""
     try:
         defined.valueConverter().apply(text)
-    except Py4JError:
-        return False
-    return True
+    except (Py4JError, PySparkException) as error:
+        return str(error).splitlines()[0] or "it is refused"
+    return ""
 
 
-def _reader_option(session: SparkSession, jvm: Jvm, name: str) -> str:
-    """As Parquet's reader will see it: the session's settings over Hadoop's, over its own defaults."""
-    state: Any = session._jsparkSession.sessionState()
-    options = jvm.root.org.apache.parquet.HadoopReadOptions.builder(state.newHadoopConf()).build()
-    return str(getattr(options, READER_OPTIONS[name])()).lower()
+def _mistyped(entry: Knob, why: str) -> KnobMistyped:
+    return KnobMistyped(
+        f"{entry.name!r} is {entry.kind} in the knob catalogue, but {why}",
+        where="knob catalogue",
+        fix="correct its kind or its bounds in the knob catalogue",
+    )

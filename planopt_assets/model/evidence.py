@@ -22,6 +22,7 @@ class Execution:
     spills: tuple[Spill, ...] = ()
     stages: tuple[Stage, ...] = ()
     functions: tuple[PythonFunction, ...] = ()
+    effective_rules: tuple[str, ...] | None = None  # of the optimizer, that changed the plan; None: not recorded
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,15 @@ class Scan:
     families: tuple[str, ...] = ()  # of its predicates, as in `scan_outcomes`
     causes: tuple[str, ...] = ()  # why predicates were not used, as in `scan_outcomes`
     runtime_filters: int = 0
+    file_rows: int | None = None  # that the files it read hold
+    normal_form: tuple[int, int] | None = None  # `observe/pushdown/normal_form.py`, of an OR that Parquet never saw
 
 
 @dataclass(frozen=True, slots=True)
 class JoinInput:
     """One input of a join: what it was thought to be, what it was, and how a hint can name it."""
 
-    rows: int | None
+    rows: int | None  # into a merge join from the same stage: no more than it took until the other input ended
     bytes: int | None  # as the planner reckons: rows times its width of a row
     estimated_bytes: int | None  # before anything ran
     shuffled: bool  # a shuffle was put in for this join
@@ -84,6 +86,7 @@ class Aggregation:
     rows_partial: int | None
     groups: int | None
     keys: int  # 0: one group over everything
+    sorted_tasks: int | None = None  # of an object aggregation: tasks that gave up their hash map and sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +119,17 @@ class PythonFunction:
     rung: str
     uses: int
     rows: int | None = None  # that went through it
+    returns: tuple[str, ...] = ()  # declared types, in the words of SQL
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """All signals of one execution; `node` is always a place in its final plan."""
+
+    exchanges: tuple[Exchange, ...] = ()
+    scans: tuple[Scan, ...] = ()
+    joins: tuple[Join, ...] = ()
+    aggregations: tuple[Aggregation, ...] = ()
+    spills: tuple[Spill, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    functions: tuple[PythonFunction, ...] = ()
