@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from planopt_assets.engine.jvm import Jvm, each
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.scan import Expression, Funnel, ScanFacts, Size, TableScanInfo
+from planopt_assets.observe.metrics import FILE_BYTES, FILES, ROWS
 from planopt_assets.observe.plan_json import Json
 from planopt_assets.observe.pushdown.expressions import expressions, key
 from planopt_assets.observe.pushdown.logical_plan import Relation, relations
 from planopt_assets.observe.pushdown.offers import column_offers
 from planopt_assets.observe.pushdown.physical_plan import ScanNode, scan_nodes
 from planopt_assets.observe.pushdown.placement import placed, pushed_filters
-from planopt_assets.observe.signals import FILE_BYTES, FILES, ROWS
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

@@ -39,6 +39,7 @@ class PlanNode:
     estimate: Estimate = Estimate()
     row_bytes: int | None = None
     partition_bytes: tuple[int, int, int] | None = None
+    reuses: int | None = None  # the node whose result it reads again: an exchange or a sub-query
 
     def metric(self, name: str) -> int | None:
         return dict(self.metrics).get(name)
