@@ -7,6 +7,7 @@ or holds as another type is an error at start (`engine/knobs.py`). What is not i
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.knob import Knob
@@ -25,6 +26,8 @@ EXCLUDABLE_RULES: tuple[str, ...] = (
 _SQL, _AQE, _BLOOM = "spark.sql", "spark.sql.adaptive", "spark.sql.optimizer.runtime.bloomFilter"
 _DELTA, _READER = "spark.databricks.delta", "parquet.filter"
 
+_at_run_time = partial(Knob, visible_in_plan=False)
+
 CATALOGUE: tuple[Knob, ...] = (
     # Shuffles
     Knob(
@@ -42,132 +45,98 @@ CATALOGUE: tuple[Knob, ...] = (
         1,
         20_000,
     ),
-    Knob(
+    _at_run_time(
         f"{_AQE}.advisoryPartitionSizeInBytes",
         "bytes",
         "size that shuffle partitions are coalesced and split to",
         1 * MIB,
         1 * GIB,
-        visible_in_plan=False,
     ),
-    Knob(
+    _at_run_time(
         f"{_AQE}.coalescePartitions.minPartitionSize",
         "bytes",
         "size below which a shuffle partition is always coalesced",
         1 * KIB,
         256 * MIB,
-        visible_in_plan=False,
     ),
-    Knob(
+    _at_run_time(
         f"{_AQE}.coalescePartitions.parallelismFirst",
         "bool",
         "whether coalescing keeps one partition per core or goes for the advisory size",
-        visible_in_plan=False,
     ),
     # Scan tasks
+    Knob(f"{_SQL}.files.maxPartitionBytes", "bytes", "largest piece of a file one scan task reads", 1 * MIB, 1 * GIB),
     Knob(
-        f"{_SQL}.files.maxPartitionBytes",
-        "bytes",
-        "largest piece of a file one scan task reads",
-        1 * MIB,
-        1 * GIB,
-    ),
-    Knob(
-        f"{_SQL}.files.openCostInBytes",
-        "bytes",
-        "what opening one more file counts when files are packed",
-        0,
-        64 * MIB,
+        f"{_SQL}.files.openCostInBytes", "bytes", "what opening one more file counts when files are packed", 0, 64 * MIB
     ),
     Knob(f"{_SQL}.files.minPartitionNum", "int", "scan tasks to aim at, at least", 1, 20_000),
     # Joins
-    Knob(
+    _at_run_time(
         f"{_SQL}.autoBroadcastJoinThreshold",
         "bytes",
         "largest estimate of a join input that is broadcast; -1: none",
         -1,
         1 * GIB,
         measured="10 to 100 MB with splits of 32 MB: executor CPU 74.0 to 54.3 s, but wall 60.5 to 63.5 s",
-        visible_in_plan=False,
     ),
-    Knob(
+    _at_run_time(
         f"{_AQE}.autoBroadcastJoinThreshold",
         "bytes",
         "largest measured join input that is broadcast while the query runs; -1: none",
         -1,
         1 * GIB,
-        visible_in_plan=False,
     ),
-    Knob(
+    _at_run_time(
         f"{_AQE}.maxShuffledHashJoinLocalMapThreshold",
         "bytes",
         "largest measured partition that is joined by a hash map instead of sorting",
         0,
         1 * GIB,
         measured="0 to 64 MB: executor CPU 57.6 to 52.2 s, wall 46.5 to 44.1 s, on a compacted layout",
-        visible_in_plan=False,
     ),
-    Knob(
-        f"{_SQL}.join.preferSortMergeJoin",
-        "bool",
-        "whether sorting is preferred where a hash join would do",
-        visible_in_plan=False,
-    ),
-    Knob(
-        f"{_AQE}.skewJoin.enabled",
-        "bool",
-        "whether large shuffle partitions of a join are split",
-        visible_in_plan=False,
-    ),
-    Knob(
+    _at_run_time(f"{_SQL}.join.preferSortMergeJoin", "bool", "whether sorting is preferred where a hash join would do"),
+    _at_run_time(f"{_AQE}.skewJoin.enabled", "bool", "whether large shuffle partitions of a join are split"),
+    _at_run_time(
         f"{_AQE}.skewJoin.skewedPartitionFactor",
         "float",
         "how many times the median a partition must be to count as skewed",
         1,
         100,
-        visible_in_plan=False,
     ),
-    Knob(
+    _at_run_time(
         f"{_AQE}.skewJoin.skewedPartitionThresholdInBytes",
         "bytes",
         "size below which no partition counts as skewed",
         1 * MIB,
         1 * GIB,
-        visible_in_plan=False,
     ),
-    Knob(
-        f"{_AQE}.forceOptimizeSkewedJoin",
-        "bool",
-        "whether skew is split even at the price of one more shuffle",
-        visible_in_plan=False,
+    _at_run_time(
+        f"{_AQE}.forceOptimizeSkewedJoin", "bool", "whether skew is split even at the price of one more shuffle"
     ),
     # Aggregations
-    Knob(
+    _at_run_time(
         f"{_SQL}.codegen.aggregate.fastHashMap.capacityBit",
         "int",
         "groups the fast map of a partial aggregation holds, as a power of two",
         10,
         20,
-        visible_in_plan=False,
     ),
-    Knob(
+    _at_run_time(
         f"{_SQL}.objectHashAggregate.sortBased.fallbackThreshold",
         "int",
         "groups an object aggregation keeps in memory before it sorts instead",
         1,
         1_000_000,
-        visible_in_plan=False,
     ),
     Knob(
         f"{_SQL}.execution.replaceHashWithSortAgg",
         "bool",
         "whether input that is already sorted is aggregated without a hash map",
     ),
-    Knob(
+    _at_run_time(
         f"{_SQL}.codegen.aggregate.map.twolevel.enabled",
         "bool",
         "whether a small, fast map stands before the hash map of an aggregation",
-        visible_in_plan=False,
     ),
     # Runtime filters; Spark 4.2 has bloom filters only, the semi-join reduction of older versions is gone
     Knob(f"{_BLOOM}.enabled", "bool", "whether one input of a shuffled join may filter the other"),
@@ -179,88 +148,40 @@ CATALOGUE: tuple[Knob, ...] = (
         1 * GIB,
         measured="10 to 30 MB and the next to 1 MB: executor CPU 57.6 to 50.4 s; q17 3.3 to 1.3 s, q21 slower",
     ),
-    Knob(
-        f"{_BLOOM}.applicationSideScanSizeThreshold",
-        "bytes",
-        "smallest scan that is worth a filter",
-        0,
-        1024 * GIB,
-    ),
+    Knob(f"{_BLOOM}.applicationSideScanSizeThreshold", "bytes", "smallest scan that is worth a filter", 0, 1024 * GIB),
     Knob(f"{_SQL}.optimizer.runtimeFilter.number.threshold", "int", "runtime filters of one query, at most", 1, 100),
     # The pruning ladder of a Parquet scan
-    Knob(
-        f"{_SQL}.parquet.filterPushdown",
-        "bool",
-        "whether predicates reach the Parquet reader at all",
-        visible_in_plan=False,
+    _at_run_time(f"{_SQL}.parquet.filterPushdown", "bool", "whether predicates reach the Parquet reader at all"),
+    _at_run_time(
+        f"{_SQL}.parquet.columnarReaderBatchSize", "int", "rows the vectorised reader decodes at a time", 256, 65_536
     ),
-    Knob(
-        f"{_SQL}.parquet.columnarReaderBatchSize",
-        "int",
-        "rows the vectorised reader decodes at a time",
-        256,
-        65_536,
-        visible_in_plan=False,
+    _at_run_time(f"{_READER}.stats.enabled", "bool", "row groups are skipped by minimum and maximum", source="parquet"),
+    _at_run_time(
+        f"{_READER}.dictionary.enabled", "bool", "row groups are skipped by their dictionaries", source="parquet"
     ),
-    Knob(
-        f"{_READER}.stats.enabled",
-        "bool",
-        "row groups are skipped by minimum and maximum",
-        source="parquet",
-        visible_in_plan=False,
+    _at_run_time(
+        f"{_READER}.columnindex.enabled", "bool", "pages are skipped by minimum and maximum", source="parquet"
     ),
-    Knob(
-        f"{_READER}.dictionary.enabled",
-        "bool",
-        "row groups are skipped by their dictionaries",
-        source="parquet",
-        visible_in_plan=False,
-    ),
-    Knob(
-        f"{_READER}.columnindex.enabled",
-        "bool",
-        "pages are skipped by minimum and maximum",
-        source="parquet",
-        visible_in_plan=False,
-    ),
-    Knob(
-        f"{_READER}.bloom.enabled",
-        "bool",
-        "row groups are skipped by stored bloom filters",
-        source="parquet",
-        visible_in_plan=False,
+    _at_run_time(
+        f"{_READER}.bloom.enabled", "bool", "row groups are skipped by stored bloom filters", source="parquet"
     ),
     # Delta scans
-    Knob(
-        f"{_DELTA}.stats.skipping",
-        "bool",
-        "whether files are skipped by their statistics",
-        source="delta",
-        visible_in_plan=False,
-    ),
+    _at_run_time(f"{_DELTA}.stats.skipping", "bool", "whether files are skipped by their statistics", source="delta"),
     Knob(
         f"{_DELTA}.generatedColumn.partitionFilterOptimization.enabled",
         "bool",
         "whether predicates on a column choose partitions generated from it",
         source="delta",
     ),
-    Knob(
+    _at_run_time(
         f"{_DELTA}.deletionVectors.useMetadataRowIndex",
         "bool",
         "whether files with deletion vectors can be split and filtered by the reader",
         source="delta",
-        visible_in_plan=False,
     ),
     # Python functions: rows travel in another form, and values of another type than declared are cast in another way
     Knob(f"{_SQL}.execution.pythonUDF.arrow.enabled", "bool", "whether rows reach Python functions as Arrow batches"),
-    Knob(
-        f"{_SQL}.execution.arrow.maxRecordsPerBatch",
-        "int",
-        "rows of one Arrow batch",
-        100,
-        1_000_000,
-        visible_in_plan=False,
-    ),
+    _at_run_time(f"{_SQL}.execution.arrow.maxRecordsPerBatch", "int", "rows of one Arrow batch", 100, 1_000_000),
     # Exploration
     Knob(
         f"{_SQL}.optimizer.excludedRules",
