@@ -59,10 +59,20 @@ class Capture:
         """Number of jobs of a group, and the counters of every stage of theirs that ran."""
         self._context.listenerBus().waitUntilEmpty()
         jobs = self._status.getJobIdsForGroup(job_group)
+        return len(jobs), self.stages_of(jobs)
+
+    def stages_of(self, jobs: Sequence[int]) -> list[dict[str, Any]]:
+        """The counters of every stage of some jobs that ran."""
         infos = [info for job in jobs if (info := self._status.getJobInfo(job)) is not None]
+        if len(infos) < len(jobs):
+            raise QueryFailed(
+                f"Spark has forgotten the counters of {len(jobs) - len(infos)} jobs",
+                where="counters",
+                fix="raise `spark.ui.retainedJobs`",
+            )
         attempts = self._attempts(jobs, sorted({stage for info in infos for stage in info.stageIds}))
         stages = self.jvm.to_python(attempts) if infos else []
-        return len(jobs), [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
+        return [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
 
     def _attempts(self, jobs: Sequence[int], stages: Sequence[int]) -> JavaObject:
         """Spark forgets skipped stages first once it holds many; one that ran and is forgotten makes counters wrong."""
@@ -84,6 +94,10 @@ class Capture:
                 fix="raise `spark.ui.retainedStages` in the workload file",
             )
         return attempts
+
+    def hinted_joins(self, executed_plan: JavaObject) -> list[tuple[str, str]]:
+        """Every join that a hint reached: the hint in Spark's words, and the operator it became."""
+        return self._walk.hinted_joins(executed_plan)
 
     def splits(self, initial_plan: JavaObject) -> dict[str, list[int]]:
         """Tasks each scan of a registered table is split into, per table in plan order; nothing runs."""
