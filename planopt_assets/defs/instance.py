@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from planopt_assets.defs import names
+from planopt_assets.defs.dead_runs import PROCESS_TAG, end_dead_runs, this_process
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.errors import RunFailed
 
@@ -54,6 +55,7 @@ def run_loop(
     resource = WorkspaceResource(workload=str(workload.file)).listening(listener)
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, workload)
+        end_dead_runs(instance)
         result = (
             defs()
             .resolve_job_def(names.OPTIMIZE_SELECTED_JOB)
@@ -65,7 +67,7 @@ def run_loop(
                     "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
                     "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
                 },
-                tags={names.PRIORITY_TAG: str(priority)},
+                tags={names.PRIORITY_TAG: str(priority), PROCESS_TAG: this_process()},
                 raise_on_error=False,
             )
         )
