@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +13,10 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
+from planopt_assets import cli
 from planopt_assets.crash_points import EXIT_CODE, POINTS, VARIABLE
 from planopt_assets.defs.instance import dagster_home
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -63,6 +68,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for point, queries in DEATHS.items():
         done = planopt("run", *queries, "--json", cwd=folder, die_at=point)
         assert done.returncode == EXIT_CODE, (point, done.stdout, done.stderr)
+        if point == "after_validate_verdicts":
+            shutil.copytree(folder, folder.with_name("judged"))  # all accepted, nothing promoted
     return folder
 
 
@@ -96,21 +103,26 @@ def test_dagster_learned_of_the_promotion_with_its_state_and_reason(killed: Path
     assert told["by_both"]["reason"].value
 
 
-def test_a_person_pins_rolls_back_and_unpins_and_only_writing_needs_java(killed: Path) -> None:
+def here(*words: str, cwd: Path) -> Any:
+    """The same command in this process, with the session of the suite: it need not start another Spark."""
+    done = CliRunner().invoke(cli.app, [*words, "--json", "-w", str(cwd / "planopt.yaml")], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_a_person_pins_and_rolls_back_and_only_writing_needs_java(killed: Path, spark: SparkSession) -> None:
     refused = planopt("pin", "by_shop", "--set", "spark.sql.ansi.enabled=false", cwd=killed, env=NO_JAVA)
     assert (refused.returncode, refused.stderr[:7]) == (1, "PLN-408")
     assert "may change results" in refused.stderr
     idle = ok(planopt("unpin", "by_shop", "--json", cwd=killed, env=NO_JAVA))
     assert (idle["changed"], idle["summary"]) == (False, "no policy is pinned")
-    words = ["pin", "by_shop", "--set", f"{PARTITIONS}=4", "--reason", "measured elsewhere", "--by", "ada", "--json"]
-    pinned = ok(planopt(*words, cwd=killed))
+    why = ["--reason", "measured elsewhere", "--by", "ada"]
+    pinned = here("pin", "by_shop", "--set", f"{PARTITIONS}=4", *why, cwd=killed)
     assert (pinned["generation"], pinned["state"], pinned["reason"]) == (2, "fixed", "measured elsewhere")
     kept = planopt("promote", "by_shop", cwd=killed, env=NO_JAVA)
     assert (kept.returncode, kept.stderr[:7]) == (1, "PLN-405")
     assert ok(planopt("run", "--json", cwd=killed, env=NO_JAVA))["nothing_to_do"]  # automation leaves it alone
-    back = ok(
-        planopt("rollback", "by_shop", "--to", "original", "--reason", "enough", "--by", "ada", "--json", cwd=killed)
-    )
+    back = here("rollback", "by_shop", "--to", "original", "--reason", "enough", "--by", "ada", cwd=killed)
     assert back["summary"] == "generation 3 (reverted by ada): original, because enough"
     assert ok(planopt("run", "--json", cwd=killed, env=NO_JAVA))["nothing_to_do"]  # nor does it promote that again
     accepted = promoted(killed, "by_shop")[0][2]
@@ -128,10 +140,10 @@ def test_a_person_pins_rolls_back_and_unpins_and_only_writing_needs_java(killed:
     assert (states[accepted], states[four.id]) == ("reverted", "reverted")
 
 
-def test_of_two_processes_that_promote_at_once_exactly_one_wins_and_the_other_says_so(tmp_path: Path) -> None:
-    folder = make_tables(tmp_path)
-    file = write_workload_file(folder, QUERIES.splitlines()[0], mode="advise")
-    ok(planopt("run", "--json", cwd=folder))
+def test_of_two_processes_that_promote_at_once_exactly_one_wins_and_the_other_says_so(killed: Path) -> None:
+    folder = killed.with_name("judged")
+    file = folder / "planopt.yaml"
+    assert promoted(folder, "by_shop") == []
     (folder / "meeting").mkdir()
     command = [sys.executable, "-m", "planopt_tests.promote.racing_promotion", str(file), "by_shop"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
