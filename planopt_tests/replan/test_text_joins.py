@@ -24,7 +24,7 @@ COUNTED = {
     "WITH x AS (SELECT 1 FROM a JOIN b), y AS (SELECT 1 FROM x JOIN c) SELECT 1 FROM x JOIN y": ["a b", "x c", "x y"],
     "SELECT 1 FROM a LEFT SEMI JOIN b USING (k) NATURAL JOIN c": [". c", "a b"],
     "SELECT 1 FROM a, LATERAL (SELECT 1 FROM b JOIN c) l JOIN d": ["a d"],
-    "SELECT (SELECT max(k) FROM c JOIN d) FROM a JOIN b WHERE k IN (SELECT k FROM e JOIN f)": ["a b"],
+    "SELECT (SELECT max(c.k) FROM c JOIN d) FROM a JOIN b WHERE a.k IN (SELECT e.k FROM e JOIN f)": ["a b"],
     "SELECT 1 FROM VALUES (1) v(k) JOIN range(5) r": ["v r"],
 }
 
