@@ -25,6 +25,8 @@ _MOST = 2**63 - 1  # without statistics the planner multiplies the sizes of join
 _PLAN = "org.apache.spark.sql.execution.SparkPlan"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _STATISTICS = "org.apache.spark.sql.catalyst.plans.logical.Statistics"
+_LOGICAL_JOIN = "org.apache.spark.sql.catalyst.plans.logical.Join"
+_JOIN_HINT = "org.apache.spark.sql.catalyst.plans.logical.JoinHint"
 _SCHEMA = "org.apache.spark.sql.types.StructType"
 _SHUFFLE_STAGE = "org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec"
 _MAP_STATISTICS = "org.apache.spark.MapOutputStatistics"
@@ -61,6 +63,12 @@ class PlanWalk:
             )
             for metrics, rows, size, runtime, width, wrote in zip(*answers, partitions, strict=False)
         ]
+
+    def hinted_joins(self, plan: JavaObject) -> list[tuple[str, str]]:
+        """Every join operator whose logical join has a hint: `rightHint=(strategy=broadcast)`, and the operator."""
+        hints, operators = self._ask(self._roots(plan), self._join_hint, self._operator)
+        found = zip(hints, operators, strict=True)
+        return [(hint, text) for hint, text in found if hint not in (_NOTHING, "") and "Join" in text.split(" ")[0]]
 
     def _roots(self, plan: JavaObject) -> list[JavaObject]:
         return [plan, *each(self._helper.subqueriesAll(plan))]
@@ -99,6 +107,23 @@ class PlanWalk:
         return self._function(self._chain(schema, self._get(_SCHEMA, "defaultSize", self._jvm.java.lang.Integer.TYPE)))
 
     @cached_property
+    def _operator(self) -> Any:
+        integer = self._jvm.java.lang.Integer.TYPE
+        shown = self._lookup.findVirtual(
+            self._jvm.cls(_PLAN), "simpleString", self._type(self._jvm.cls(_STRING), integer)
+        )
+        return self._function(self._handles.insertArguments(shown, 1, self._jvm.array(self._jvm.java.lang.Object, 25)))
+
+    @cached_property
+    def _join_hint(self) -> Any:
+        link = self._get(_PLAN, "logicalLink", _OPTION)
+        linked = self._chain(link, self._get(_OPTION, "isDefined", self._jvm.java.lang.Boolean.TYPE))
+        logical = self._chain(link, self._get(_OPTION, "get", _OBJECT))
+        is_join = self._chain(logical, self._is_a(_LOGICAL_JOIN))
+        hint = self._chain(logical, self._get(_LOGICAL_JOIN, "hint", _JOIN_HINT))
+        return self._function(self._if(linked, self._if(is_join, self._as_text(hint))))
+
+    @cached_property
     def _partition_bytes(self) -> Any:
         longs = self._jvm.cls("[J")
         statistics = self._chain(
@@ -109,11 +134,7 @@ class PlanWalk:
                 self._jvm.cls("java.util.Arrays"), "toString", self._type(self._jvm.cls(_STRING), longs)
             ),
         )
-        is_stage = self._lookup.bind(
-            self._jvm.cls(_SHUFFLE_STAGE),
-            "isInstance",
-            self._type(self._jvm.java.lang.Boolean.TYPE, self._jvm.cls(_OBJECT)),
-        )
+        is_stage = self._is_a(_SHUFFLE_STAGE)
         finished = self._chain(
             self._get(_SHUFFLE_STAGE, "mapStats", _OPTION),
             self._get(_OPTION, "isDefined", self._jvm.java.lang.Boolean.TYPE),
@@ -148,6 +169,10 @@ class PlanWalk:
             self._jvm.cls(_STRING), "valueOf", self._type(self._jvm.cls(_STRING), self._jvm.cls(_OBJECT))
         )
         return self._chain(handle, text)
+
+    def _is_a(self, name: str) -> Any:
+        takes = self._type(self._jvm.java.lang.Boolean.TYPE, self._jvm.cls(_OBJECT))
+        return self._lookup.bind(self._jvm.cls(name), "isInstance", takes)
 
     def _on_plan(self, handle: Any) -> Any:
         """The same handle, taking any operator: a cast that a test before it must justify."""
