@@ -36,7 +36,7 @@ def judge(pairs: Sequence[Pair], *, objective: Objective, rules: Rules, done: bo
     Worked, counters confirmed: work -26 % in each of 3 pairs, log ratios of CPU -0.31, -0.36, -0.41. At 92 % that is
     -0.36 +- 3.32 x 0.05 / 1.73 = -0.46 .. -0.26, below 0, and the wall clock is not longer: accept.
     """
-    if pairs and unchanged(pairs):
+    if pairs and rules.reject_unchanged and unchanged(pairs):
         words = "not applied: the final plan and every deterministic counter are as before"
         return _settled(pairs, "reject", words, repeating_guards(pairs, rules, spill_slack=rules.slack_bytes))
     if len(pairs) < min(rules.confirm_pairs, rules.min_pairs):

@@ -29,6 +29,7 @@ class Rules:
     slack_tasks: int = 8
     noise_limit: float = 0.5  # relative spread of the baseline from one run to the next; beyond it nothing is judged
     # giving up
+    reject_unchanged: bool = True  # a candidate with the same plan and the same counters is the query as it is
     hopeless: float = 0.90  # confidence with which a gain must be excluded to stop early
     foresight_pairs: int = 5  # from here on, a trial that cannot settle by `max_pairs` is given up
     timeout_factor: float = 2.0  # of the slowest baseline run of the binding
