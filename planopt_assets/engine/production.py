@@ -6,6 +6,7 @@ execution, for its own UI: the marker is one of them, whoever runs the action, w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _PAGE = 20
 _PATIENCE_MS = 2_000
+_LOOKS, _BETWEEN_LOOKS_S = 10, 0.05
 _WRITES = ("Execute ", "AppendData", "Overwrite", "CreateTableAsSelect", "ReplaceTableAsSelect", "WriteToDataSource")
 _DELTAS_OWN = ("Delta: ", "$anonfun$recordDeltaOperation")
 # The driver process also does the user's other work, and an action does not say how many rows it returned.
@@ -59,24 +61,32 @@ class Executions:
     def runs(self, marker: str, after: int, frame: DataFrame | None) -> list[RealRun]:
         """Every finished action since `after` in the session with this marker, oldest first."""
         self._bus.waitUntilEmpty(_PATIENCE_MS)
+        trees = self._trees(marker, after)
+        for _ in range(_LOOKS):
+            if all(_ended(execution) for executions in trees for execution in executions):
+                break
+            time.sleep(_BETWEEN_LOOKS_S)  # Spark writes down the end of an execution a little later than it is known
+            trees = self._trees(marker, after)
+        own = _OwnPlan(self._capture, frame) if frame is not None else None
+        found = [self._run(executions, own) for executions in trees if all(_ended(e) for e in executions)]
+        return [run for run in found if run is not None]
+
+    def _trees(self, marker: str, after: int) -> list[list[Any]]:
+        """The executions of each action, newest first, so the action itself comes last; oldest action first."""
         trees: dict[int, list[Any]] = {}
         for execution in self._backwards():
             if int(execution.executionId()) <= after:
                 break
             trees.setdefault(int(execution.rootExecutionId()), []).append(execution)
-        own = _OwnPlan(self._capture, frame) if frame is not None else None
-        found = []
-        for root, executions in sorted(trees.items()):
-            top = executions[-1]  # they came newest first
-            if int(top.executionId()) == root and _marker(top) == marker and top.completionTime().isDefined():
-                found.append(self._run(executions, own))
-        return [run for run in found if run is not None]
+        whole = [tree for root, tree in sorted(trees.items()) if int(tree[-1].executionId()) == root]
+        return [tree for tree in whole if _marker(tree[-1]) == marker]
 
     def _backwards(self) -> Iterator[Any]:
         end = int(self._store.executionsCount())
         while end > 0:
             start = max(end - _PAGE, 0)
-            yield from reversed(list(each(self._store.executionsList(start, end - start))))
+            page = self._store.executionsList(start, end - start)
+            yield from (page.apply(i) for i in reversed(range(page.size())))
             end = start
 
     def _run(self, executions: Sequence[Any], own: _OwnPlan | None) -> RealRun | None:
@@ -133,6 +143,10 @@ class _OwnPlan:
         phases = self._execution.tracker().phases()
         found = [phases.get(name) for name in ("optimization", "planning")]
         return sum(int(phase.get().durationMs()) for phase in found if phase.isDefined())
+
+
+def _ended(execution: Any) -> bool:
+    return bool(execution.completionTime().isDefined())
 
 
 def _marker(execution: Any) -> str | None:
