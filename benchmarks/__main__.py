@@ -2,6 +2,7 @@
 
 overhead   every capture tier against the bare execution of the 22 TPC-H queries
 tpc        captures all TPC-H and TPC-DS queries (`make bench ARGS="tpc --help"`)
+aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.aa import main as aa
 from benchmarks.capture_overhead import capture_overhead, summary
 from benchmarks.tpc.__main__ import main as tpc
 from benchmarks.tpc.workload import workload
@@ -22,6 +24,8 @@ def main(arguments: Sequence[str]) -> int:
     name, *rest = arguments or ["overhead"]
     if name == "tpc":
         return tpc(rest)
+    if name == "aa":
+        return aa(rest)
     if name == "overhead":
         return overhead(rest)
     print(__doc__, file=sys.stderr)

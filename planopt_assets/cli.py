@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -27,8 +28,17 @@ WorkloadOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 QueriesArgument = Annotated[list[str] | None, typer.Argument(help="Query ids; none means all.", metavar="[QUERY]...")]
+ReasonOption = Annotated[str, typer.Option(help="Why; it is stored.")]
+ByOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who; default: the user of this machine.")]
 DEFAULT = Path("planopt.yaml")
 DEMO_FOLDER = Path(".planopt/demo")
+
+
+class Target(StrEnum):
+    """Where `rollback` goes."""
+
+    good = "last-good"
+    original = "original"
 
 
 @app.command()
@@ -88,6 +98,40 @@ def why(
         _print_json(facts)
     else:
         print_why(facts)
+
+
+@app.command()
+def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+    """What `planopt run` would do now, why, and in which order; nothing is run."""
+    from planopt_assets.report.terminal import print_agenda
+
+    loaded, standings = _standings(workload, queries)
+    agenda = _agenda(loaded, standings, queries or list(standings))
+    if as_json:
+        facts = {"workload": loaded.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
+        _print_json({**facts, "queries": agenda.facts()})
+    else:
+        print_agenda(agenda)
+
+
+@app.command()
+def diff(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """What the policy in force, accepted or tried changes in a query's plan, and what changed in its text."""
+    from planopt_assets.report.diff import diff_facts
+    from planopt_assets.report.terminal import print_diff
+    from planopt_assets.store.reader import StoreReader
+
+    loaded, standings = _standings(workload, [query])
+    planned = StoreReader(loaded.store, loaded.name).rows("candidate_plans", query_id=query)
+    facts = diff_facts(standings[query], planned)
+    if as_json:
+        _print_json(facts)
+    else:
+        print_diff(facts)
 
 
 @app.command()
@@ -178,6 +222,111 @@ def promote(
 
 
 @app.command()
+def pin(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the knob catalogue; repeat it."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="ID", help="A policy the query already had, or `original`.")
+    ] = None,
+    reason: ReasonOption = "",
+    by: ByOption = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Fix a query's policy by hand; automation leaves it alone until `planopt unpin`."""
+    from planopt_assets.promote.by_person import pin as pin_policy
+
+    if bool(settings) == bool(policy):
+        raise typer.BadParameter("give settings with --set, or one policy with --policy")
+    pairs = [part.partition("=") for part in settings or []]
+    if any(not (name and equals) for name, equals, _ in pairs):
+        raise typer.BadParameter("--set takes NAME=VALUE")
+    chosen = {name.strip(): value.strip() for name, _, value in pairs}
+    run = _run_by_hand(workload, query)
+    result = pin_policy(run, query, settings=chosen, policy_id=policy, reason=reason, who=_who(by))
+    _print_change(result, as_json=as_json)
+
+
+@app.command()
+def unpin(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    reason: ReasonOption = "",
+    by: ByOption = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a pinned query back to automation, with the policy that was accepted before the pin."""
+    from planopt_assets.promote.by_person import unpin as unpin_policy
+
+    result = unpin_policy(_run_by_hand(workload, query), query, reason=reason, who=_who(by))
+    _print_change(result, as_json=as_json)
+
+
+@app.command()
+def rollback(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    to: Annotated[Target, typer.Option(help="The policy that was good before, or nothing set at all.")] = Target.good,
+    reason: ReasonOption = "",
+    by: ByOption = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a query's policy out of force; automation does not promote it again by the same verdict."""
+    from planopt_assets.promote.by_person import rollback as roll_back
+
+    run = _run_by_hand(workload, query)
+    result = roll_back(run, query, to="last_good" if to is Target.good else "original", reason=reason, who=_who(by))
+    _print_change(result, as_json=as_json)
+
+
+class ExportFormat(StrEnum):
+    """What `export` writes."""
+
+    defaults = "spark-defaults"
+    submit = "submit"
+    sql = "sql"
+    json = "json"
+    python = "python"
+
+
+@app.command()
+def export(
+    queries: QueriesArgument = None,
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.sql,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: standard output.")] = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the policies in force for jobs that do not use planopt; a query named by id must be exportable."""
+    from planopt_assets.errors import NotExportable
+    from planopt_assets.export import exported, rendered
+    from planopt_assets.in_force import promotion_in_force
+
+    loaded = _load(workload)
+    _check_known(loaded, workload, queries)
+    chosen = [q for q in loaded.queries if not queries or q.id in queries]
+    found = [exported(q, promotion_in_force(loaded, q.id)) for q in chosen]
+    written = ExportFormat.json if as_json else form
+    for query in found:
+        if why := query.why_not(written.value):
+            if queries:
+                raise NotExportable(why, where=f"query {query.query_id}", fix="choose another format, or use `tuned`")
+            _say(f"{query.query_id} is not exported: {why}")
+    text = rendered(loaded.name, found, written.value)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise NotExportable(str(error), where=str(out), fix="name a file that can be written") from error
+        _say(f"written: {out}")
+
+
+@app.command()
 def report(
     workload: WorkloadOption = DEFAULT,
     output: Annotated[Path | None, typer.Option(help="Default: .planopt/report.html beside the workload file.")] = None,
@@ -238,13 +387,14 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
 
     loaded, standings = _standings(file, queries)
     chosen = queries or [q.id for q in loaded.queries]
-    todo = [q for q in chosen if not standings[q].settled]
+    agenda = _agenda(loaded, standings, chosen)
+    todo = agenda.queries
     run_id = None
     if todo:
         from planopt_assets.defs.instance import run_loop
 
         with Progress(loaded.name, todo, quiet=as_json) as progress:
-            run_id, pins = run_loop(loaded, todo, progress.tell)
+            run_id, pins = run_loop(loaded, todo, progress.tell, priority=agenda.priority)
         standings = read_standings(loaded, pins)
     shown = [standings[q] for q in chosen]
     path = _write_report(loaded, standings, None)
@@ -269,6 +419,13 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     if left:
         _say(f"the budget of the run was spent before {', '.join(left)}: run again to go on")
         raise typer.Exit(5)
+
+
+def _agenda(workload: Any, standings: Any, queries: list[str]) -> Any:
+    from planopt_assets.agenda import agenda_of
+    from planopt_assets.store.reader import StoreReader
+
+    return agenda_of(workload, StoreReader(workload.store, workload.name), standings, queries)
 
 
 def _gates(workload: Any, queries: list[str], standings: Any) -> dict[str, dict[str, Any]]:
@@ -296,6 +453,39 @@ def _standings(file: Path, queries: list[str] | None = None) -> tuple[Any, Any]:
     from planopt_assets.run import read_standings
 
     loaded = _load(file)
+    _check_known(loaded, file, queries)
+    return loaded, read_standings(loaded)
+
+
+def _run_by_hand(file: Path, query: str) -> Any:
+    """A run of one person's command; Spark starts only when something is to be written."""
+    import uuid
+
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.run import Run
+
+    loaded, _ = _standings(file, [query])
+    return Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True)
+
+
+def _who(name: str | None) -> str:
+    import getpass
+
+    try:
+        return name or getpass.getuser()
+    except (KeyError, OSError):  # a container without a name for its user
+        return "a person"
+
+
+def _print_change(result: Any, *, as_json: bool) -> None:
+    if as_json:
+        facts = {"id": result.query_id, "changed": result.changed, "summary": result.summary}
+        _print_json({**facts, **result.numbers, **result.words})
+    else:
+        typer.echo(f"{result.query_id}: {result.summary}")
+
+
+def _check_known(loaded: Any, file: Path, queries: list[str] | None) -> None:
     known = [q.id for q in loaded.queries]
     for query in queries or []:
         if query not in known:
@@ -304,7 +494,6 @@ def _standings(file: Path, queries: list[str] | None = None) -> tuple[Any, Any]:
             near = difflib.get_close_matches(query, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
             raise UnknownQuery(f"the workload has no query {query!r}", where=str(file), fix=hint)
-    return loaded, read_standings(loaded)
 
 
 def _load(file: Path) -> Any:

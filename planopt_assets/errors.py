@@ -253,6 +253,12 @@ class KnobUnknown(PlanoptError):
     code = "PLN-209"
 
 
+class KnobMistyped(PlanoptError):
+    """The running Spark holds a setting as another type than the knob catalogue says."""
+
+    code = "PLN-219"
+
+
 class CallableUnusable(PlanoptError):
     """A `python: module:callable` query cannot be imported or does not return a DataFrame."""
 
@@ -276,6 +282,18 @@ class ProtocolUnsupported(PlanoptError):
     """A table needs a feature of the Delta protocol that this engine does not know."""
 
     code = "PLN-212"
+
+
+class PolicyNotApplied(PlanoptError):
+    """A hint or a rewrite of a policy finds nothing in the query that it could change."""
+
+    code = "PLN-213"
+
+
+class QueryHangs(QueryTimedOut):
+    """A query ran longer than it was given and cannot be stopped; planopt went on without it."""
+
+    code = "PLN-214"
 
 
 # store
@@ -311,6 +329,12 @@ class NothingToAccept(PlanoptError):
     code = "PLN-305"
 
 
+class StoreTooSlow(PlanoptError):
+    """The store did not answer in the time a user's job can spare."""
+
+    code = "PLN-306"
+
+
 # promotion
 
 
@@ -332,6 +356,36 @@ class ChainBroken(PlanoptError):
     code = "PLN-403"
 
 
+class VerdictStale(PlanoptError):
+    """The verdict was given on other inputs, or a newer one of the same candidate speaks."""
+
+    code = "PLN-404"
+
+
+class PolicyFixed(PlanoptError):
+    """A person pinned the policy, and automation does not override a person."""
+
+    code = "PLN-405"
+
+
+class VerdictSpent(PlanoptError):
+    """The policy of this verdict was in force and was taken back since."""
+
+    code = "PLN-406"
+
+
+class NothingToChange(PlanoptError):
+    """The policy asked for is in force already, or there is nothing to take back."""
+
+    code = "PLN-407"
+
+
+class PinRefused(PlanoptError):
+    """A policy that may not be pinned: a setting outside the catalogue or its bounds, or a result that differs."""
+
+    code = "PLN-408"
+
+
 # command line and Dagster
 
 
@@ -351,6 +405,18 @@ class ToolMissing(PlanoptError):
     """A program planopt needs for this command is not installed."""
 
     code = "PLN-503"
+
+
+class NotExportable(PlanoptError):
+    """The policy in force cannot be written in the form asked for."""
+
+    code = "PLN-504"
+
+
+class NothingToRun(PlanoptError):
+    """`tuned` was given neither a text nor a workload that has one for the query."""
+
+    code = "PLN-505"
 
 
 # SQL gate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.redaction import redact, redact_rows
 from planopt_assets.store.reader import StoreReader
-from planopt_assets.validate.judge import Rules
+from planopt_assets.validate.rules import Rules
 
 if TYPE_CHECKING:
     from planopt_assets.engine.tables import Pins
@@ -29,13 +29,13 @@ class StageResult:
     summary: str
     numbers: Mapping[str, int | float] = field(default_factory=dict)
     markdown: str = ""
-    columns: tuple[
-        tuple[str, tuple[str, ...]], ...
-    ] = ()  # of the query's result, each with the `table.column`s it is from
+    words: Mapping[str, str] = field(default_factory=dict)  # shown beside the summary, by name
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of the result, each with the `table.column`s it is from
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "summary", redact(self.summary))
         object.__setattr__(self, "markdown", redact(self.markdown))
+        object.__setattr__(self, "words", {name: redact(text) for name, text in self.words.items()})
 
 
 @dataclass
@@ -87,7 +87,7 @@ def read_standings(workload: Workload, pins: Pins | None = None) -> dict[str, St
     """Where every query of a workload stands, now or for versions pinned before; starts no Spark."""
     from planopt_assets.engine.callables import source_text
     from planopt_assets.engine.tables import Pins
-    from planopt_assets.store.standing import standings
+    from planopt_assets.store.standings import standings
 
     sources = {q.id: source_text(workload, q) for q in workload.queries}
     return standings(workload, StoreReader(workload.store, workload.name), sources, pins or Pins())

@@ -1,6 +1,6 @@
 """Judge rules under which only results decide, so that no test depends on a clock."""
 
-from planopt_assets.validate.judge import Rules
+from planopt_assets.validate.rules import Rules
 
 LENIENT = Rules(
     confidence=0.5,
@@ -8,6 +8,8 @@ LENIENT = Rules(
     wall_limit=1000.0,
     shuffle_limit=1000.0,
     tasks_limit=1000.0,
+    noise_limit=1000.0,
+    reject_unchanged=False,
     min_pairs=1,
     max_pairs=1,
 )

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.model.promotion import Promotion
+from planopt_assets.model.promotion import GENESIS, Promotion
 from planopt_assets.model.scan import Funnel, ScanFacts
 from planopt_assets.observe.stored_plan import pack
-from planopt_assets.promote.next_generation import GENESIS
 from planopt_assets.store.observations import Observation
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.standing import Standing
@@ -43,6 +42,7 @@ def decision(kind: str = "proposal", policy: Policy = FEWER, **others: Any) -> R
         "rule": "right_size_shuffle",
         "reason": "the largest shuffle is small" if proposes else f"the reason for {kind}",
         "policy_after": (policy if proposes else ORIGINAL).to_json(),
+        "expected_gain_cpu_ns": 480_000_000 if proposes else 0,
         "arithmetic": json.dumps({"saving_cpu_ns_per_run": 480_000_000} if proposes else {"shuffles": 0}),
         **others,
     }

@@ -96,7 +96,9 @@ LIGHT = (
     *("decide", "decide.decide", "decide.stage", "decide.rules.right_size_shuffle", "decide.rules.right_size_splits"),
     *("model.workload", "model.evidence", "replan.diff", "replan.candidates", "replan.stage"),
     *("validate.judge", "validate.experiment", "validate.stage", "observe.fingerprint", "observe.stage"),
-    *("promote.next_generation", "promote.stage", "workload", "run", "store.reader", "store.standing", "report.html"),
+    *("promote.transitions", "promote.watch", "promote.expiry", "promote.lifecycle", "promote.stage", "workload"),
+    *("run", "store.reader", "store.standing", "report.html"),
+    *("decide.schedule", "decide.history", "store.standings", "agenda", "report.diff"),
 )
 
 

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planopt_assets.model.decision import Arithmetic, DecisionKind
+from planopt_assets.model.policy import ORIGINAL, Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Settings to try with the saving a rule expects at least, or the reason for none."""
+    """What to try on top of the policy in force, with the saving a rule expects at least; or the reason for nothing."""
 
     kind: DecisionKind
     reason: str
-    settings: tuple[tuple[str, str], ...]
+    change: Policy  # settings, hints and rewrites to add; nothing where nothing is proposed
     saved_cpu_ns: int  # per run of all bindings, lower end
     arithmetic: Arithmetic
+    nodes: tuple[int, ...] = ()  # operators of the final plan it touches; empty: it may touch all
 
 
 def propose(
-    settings: dict[str, str], reason: str, *, saved_cpu_ns: int, arithmetic: Mapping[str, int | float | str]
+    settings: Mapping[str, str],
+    reason: str,
+    *,
+    saved_cpu_ns: int,
+    arithmetic: Mapping[str, int | float | str],
+    hints: Sequence[str] = (),
+    rewrites: Sequence[str] = (),
+    nodes: Sequence[int] = (),
 ) -> Answer:
-    return Answer("proposal", reason, tuple(sorted(settings.items())), saved_cpu_ns, tuple(arithmetic.items()))
+    change = Policy(tuple(sorted(settings.items())), tuple(hints), (), tuple(rewrites))
+    return Answer("proposal", reason, change, saved_cpu_ns, tuple(arithmetic.items()), tuple(nodes))
 
 
 def no_change(reason: str, arithmetic: Mapping[str, int | float | str]) -> Answer:
-    return Answer("no_change", reason, (), 0, tuple(arithmetic.items()))
+    return Answer("no_change", reason, ORIGINAL, 0, tuple(arithmetic.items()))
+
+
+def cannot_tell(reason: str, arithmetic: Mapping[str, int | float | str]) -> Answer:
+    """The counters that would decide are not there."""
+    return Answer("cannot_tell", reason, ORIGINAL, 0, tuple(arithmetic.items()))

@@ -1,20 +1,38 @@
-"""From evidence to decisions: ask every rule, keep what is material, and let the veto have the last word."""
+"""From evidence to decisions: ask every rule, keep what is material, remember what was judged, and let the veto have
+the last word.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from planopt_assets.decide.answer import Answer
-from planopt_assets.decide.knobs import CATALOGUE_VERSION, objection
+from planopt_assets.decide.catalogue import CATALOGUE_VERSION
+from planopt_assets.decide.history import NO_HISTORY, History, recall
+from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.materiality import immaterial
 from planopt_assets.decide.rules import RULES
 from planopt_assets.model.decision import Decision, DecisionKind
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
-from planopt_assets.model.workload import Knobs
+from planopt_assets.model.workload import Knobs, Objective
 
 
-def decide(evidence: Evidence, limits: Knobs) -> tuple[Decision, ...]:
-    """One decision per rule, in the order of `RULES`; the same evidence always gives the same decisions."""
-    return tuple(_settle(name, rule(evidence), evidence, limits) for name, rule in RULES)
+def decide(
+    evidence: Evidence,
+    limits: Knobs,
+    *,
+    objective: Objective = "cpu",
+    history: History = NO_HISTORY,
+    now: int = 0,
+) -> tuple[Decision, ...]:
+    """One decision per rule, in the order of `RULES`; the same arguments always give the same decisions.
+
+    `now` is in seconds since 1970. The stage gives the time of the observation, which is stored: asked again on another
+    day, decide answers the same.
+    """
+    asked = _Asked(evidence, limits, objective, history, now)
+    return tuple(_settle(name, rule(evidence), asked) for name, rule in RULES)
 
 
 def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evidence_ids: tuple[str, ...]) -> Decision:
@@ -24,21 +42,38 @@ def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evid
     )
 
 
-def _settle(rule: str, answer: Answer, evidence: Evidence, limits: Knobs) -> Decision:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What `decide` was called with."""
+
+    evidence: Evidence
+    limits: Knobs
+    objective: Objective
+    history: History
+    now: int
+
+
+def _settle(rule: str, answer: Answer, asked: _Asked) -> Decision:
+    evidence = asked.evidence
     kind: DecisionKind = answer.kind
     reason, saving, arithmetic = answer.reason, 0, {"finding": answer.reason, **dict(answer.arithmetic)}
-    after = evidence.policy
+    after, evidence_ids = evidence.policy, evidence.observation_ids
     if kind == "proposal":
-        objections = [o for name, value in answer.settings if (o := objection(name, value, limits))]
-        too_small, worth = immaterial(answer, evidence)
+        wanted = evidence.policy.merged(answer.change)
+        vetoes = objections(answer.change, asked.limits)
+        too_small, worth = immaterial(answer, evidence, asked.objective)
         arithmetic |= worth
-        if objections:
-            kind, reason = "no_change", f"vetoed: {objections[0]}"
+        memory = recall(wanted, asked.history, asked.now)
+        if vetoes:
+            kind, reason = "no_change", f"vetoed: {vetoes[0]}"
+        elif memory is not None:
+            kind, reason = "no_change", memory.reason
+            arithmetic |= dict(memory.arithmetic)
+            evidence_ids += memory.verdict_ids
         elif too_small:
             kind, reason = "no_change", f"not worth a trial: {too_small}"
         else:
-            after = evidence.policy.with_settings(dict(answer.settings))
-            saving = int(worth["saving_cpu_ns_per_run"])
+            after, saving = wanted, int(worth["saving_cpu_ns_per_run"])
     return Decision(
         kind=kind,
         query_id=evidence.query_id,
@@ -48,7 +83,7 @@ def _settle(rule: str, answer: Answer, evidence: Evidence, limits: Knobs) -> Dec
         reason=reason,
         expected_gain_cpu_ns=saving,
         arithmetic=tuple(arithmetic.items()),
-        evidence_ids=evidence.observation_ids,
+        evidence_ids=evidence_ids,
         input_fingerprint=evidence.input_fingerprint,
         plan_fingerprint=evidence.plan_fingerprint,
         catalogue_version=CATALOGUE_VERSION,

@@ -1,55 +1,12 @@
-"""The knob catalogue: every setting planopt may ever touch, as one table.
-
-Defaults are not here: they are read from the running Spark. A name that Spark does not know is an error at start.
-"""
+"""The veto: what automation may set, hint or rewrite, by the catalogue and by what the workload file permits."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-
-from planopt_assets.model.ids import content_id
+from planopt_assets.decide.catalogue import CATALOGUE, RESULT_CHANGING, REWRITES
+from planopt_assets.model.hint import Hint
+from planopt_assets.model.knob import Knob
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs
-
-MIB = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Knob:
-    """One setting: its bounds, what it influences, and whether a different value may change a result."""
-
-    name: str
-    low: int
-    high: int
-    unit: str  # `count` or `bytes`
-    influences: str
-    may_change_results: bool = False
-
-
-CATALOGUE: tuple[Knob, ...] = (
-    Knob("spark.sql.shuffle.partitions", 1, 20_000, "count", "partitions every shuffle is written into"),
-    Knob(
-        "spark.sql.files.maxPartitionBytes", 1 * MIB, 1024 * MIB, "bytes", "largest piece of a file one scan task reads"
-    ),
-    Knob(
-        "spark.sql.files.openCostInBytes",
-        0,
-        64 * MIB,
-        "bytes",
-        "what opening one more file counts when files are packed",
-    ),
-)
-
-# Same rows must come out whatever planopt sets: these may be read, never proposed or pinned in by a rule.
-RESULT_CHANGING: tuple[str, ...] = (
-    "spark.sql.ansi.enabled",
-    "spark.sql.session.timeZone",
-    "spark.sql.caseSensitive",
-    "spark.sql.files.ignoreCorruptFiles",
-    "spark.sql.files.ignoreMissingFiles",
-    "spark.sql.legacy.",
-)
-
-CATALOGUE_VERSION = content_id("knb", [asdict(k) for k in CATALOGUE])
 
 
 def knob(name: str) -> Knob | None:
@@ -61,16 +18,20 @@ def objection(name: str, value: str, limits: Knobs) -> str | None:
 
     >>> objection("spark.sql.ansi.enabled", "false", Knobs())
     'spark.sql.ansi.enabled may change results'
+    >>> objection("spark.sql.optimizer.excludedRules", "any.Rule", Knobs(allow=("spark.sql.optimizer.excludedRules",)))
+    "spark.sql.optimizer.excludedRules: 'any.Rule' is not among its values"
     """
-    if any(name == other or (other.endswith(".") and name.startswith(other)) for other in RESULT_CHANGING):
+    if changes_results(name):
         return f"{name} may change results"
     entry = knob(name)
     if entry is None or entry.may_change_results:
         return f"{name} is not in the knob catalogue"
-    if not (value.isdecimal() and entry.low <= int(value) <= entry.high):
-        return f"{name}={value} is outside {entry.low}..{entry.high}"
+    if (strange := entry.objection(value)) is not None:
+        return strange
     if name in limits.deny:
         return f"{name} is denied in the workload file"
+    if entry.opt_in and name not in limits.allow:
+        return f"{name} is tried only where `knobs.allow` of the workload file names it"
     if limits.allow and name not in limits.allow:
         return f"{name} is not among the allowed knobs of the workload file"
     if name in dict(limits.pin):
@@ -78,13 +39,41 @@ def objection(name: str, value: str, limits: Knobs) -> str | None:
     return None
 
 
+def objections(change: Policy, limits: Knobs) -> tuple[str, ...]:
+    """Everything that speaks against a change: its settings, then hints, rewrites and layouts.
+
+    A hint passes only if `Hint` reads it: one join, one of three strategies, nothing else.
+
+    >>> objections(Policy(hints=("broadcast(join0.right)", "set(spark.sql.ansi.enabled=false)")), Knobs())
+    ("not a join hint: 'set(spark.sql.ansi.enabled=false)'",)
+    """
+    found = [o for name, value in change.settings if (o := objection(name, value, limits))]
+    found += [o for hint in change.hints if (o := _hint_objection(hint))]
+    found += [f"{rewrite!r} is no known rewrite" for rewrite in change.rewrites if rewrite not in REWRITES]
+    found += [f"{layout}: no rule may propose a layout" for layout in change.layouts]
+    return tuple(found)
+
+
+def changes_results(name: str) -> bool:
+    """Entries that end in a dot are the beginnings of names."""
+    return any(name == other or (other.endswith(".") and name.startswith(other)) for other in RESULT_CHANGING)
+
+
 def size_in_bytes(text: str) -> int:
     """Spark shows byte settings as `134217728b`, `128MB` or a plain number.
 
-    >>> size_in_bytes("128MB"), size_in_bytes("4194304b"), size_in_bytes("42")
-    (134217728, 4194304, 42)
+    >>> size_in_bytes("128MB"), size_in_bytes("4194304b"), size_in_bytes("42"), size_in_bytes("-1b")
+    (134217728, 4194304, 42, -1)
     """
     digits = text.rstrip("bBkKmMgGtT")
     unit = text[len(digits) :].lower().removesuffix("b")
     power = "kmgt".index(unit) + 1 if unit else 0
     return int(digits) * int(1024**power)
+
+
+def _hint_objection(text: str) -> str | None:
+    try:
+        Hint.parse(text)
+    except ValueError as error:
+        return str(error)
+    return None

@@ -1,60 +1,64 @@
-"""Is a change worth trying at all? Asked before anything runs, and answered alike every time.
-
-The query's CPU is modelled from counters that do not vary (rows, files, tasks, blocks), not taken from the clock: one
-run on a cold or busy machine costs several times its usual CPU, and the same inputs must give the same decision. The
-prices are at the lower end of what was measured, as those of the rules are, so their ratio is fair.
-"""
+"""Is a change worth trying at all? Asked before anything runs, and answered alike every time."""
 
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer
-from planopt_assets.model.counters import Counters
+from planopt_assets.decide.critical_path import gain_bound
+from planopt_assets.decide.prices import CPU_PER_QUERY_NS, modelled_cpu_ns
 from planopt_assets.model.evidence import Evidence
+from planopt_assets.model.workload import Objective
 
 HORIZON_DAYS = 30  # a policy is expected to stand this long
 EXPECTED_PAIRS = 10  # executions of both sides a trial takes
 FLOOR_SHARE = 0.02  # of the query's CPU; below it no trial can tell the gain from noise
+INSENSITIVE_CPU_NS = 120_000_000  # per binding: five sixths of it are planning and starting
 
-CPU_PER_ROW_NS = 1_000  # reading one row and doing a little with it
-CPU_PER_FILE_NS = 2_000_000  # opening one file and reading its footer
-CPU_PER_TASK_NS = 5_000_000
-CPU_PER_QUERY_NS = 100_000_000  # planning and starting it
+Arithmetic = dict[str, int | float | str]
 
 
-def immaterial(answer: Answer, evidence: Evidence) -> tuple[str | None, dict[str, int | float | str]]:
+def immaterial(answer: Answer, evidence: Evidence, objective: Objective = "cpu") -> tuple[str | None, Arithmetic]:
     """The reason a proposal is not worth a trial (or None), with the arithmetic.
 
-    Worked: 0.24 s saved x 24 runs x 30 days = 173 s against a trial of 10 pairs of a 1.5 s query = 30 s: worth it.
+    Worked: a rule expects 0.24 s saved, in stages that cost 0.9 s: 0.24 s x 24 runs x 30 days = 173 s against a trial
+    of 10 pairs of a 1.5 s query = 30 s: worth it.
     """
-    cpu = sum(modelled_cpu_ns(e.counters) for e in evidence.executions)
-    saving = min(answer.saved_cpu_ns, cpu)  # nothing can save more than the query costs
+    cpu = modelled_cpu_ns(evidence)
+    bound = gain_bound(evidence, answer.nodes)
+    saving = min(answer.saved_cpu_ns, bound.cpu_ns, cpu)  # nothing can save more than the stages it touches cost
     horizon_saving = saving * evidence.runs_per_day * HORIZON_DAYS
     trial_cost = 2 * EXPECTED_PAIRS * cpu
-    arithmetic: dict[str, int | float | str] = {
+    arithmetic: Arithmetic = {
         "saving_cpu_ns_per_run": saving,
+        "bound_cpu_ns": bound.cpu_ns,
+        "bound_wall_ns": bound.wall_ns,
         "modelled_cpu_ns": cpu,
+        "modelled_wall_ns": bound.modelled_wall_ns,
         "runs_per_day": evidence.runs_per_day,
         "horizon_days": HORIZON_DAYS,
         "saving_cpu_ns_over_horizon": round(horizon_saving),
         "trial_cost_cpu_ns": trial_cost,
         "floor_share": FLOOR_SHARE,
     }
+    if words := insensitive(evidence):
+        return words, arithmetic
     if saving < FLOOR_SHARE * cpu:
         return f"would save {saving / 1e6:.0f} ms of about {cpu / 1e6:.0f} ms CPU, below {FLOOR_SHARE:.0%}", arithmetic
+    if objective == "latency" and bound.wall_ns < FLOOR_SHARE * bound.modelled_wall_ns:
+        words = f"can save at most {bound.wall_ns / 1e6:.0f} ms of about {bound.modelled_wall_ns / 1e6:.0f} ms"
+        return f"{words} by the clock, below {FLOOR_SHARE:.0%}: it is not on the critical path", arithmetic
     if horizon_saving <= trial_cost:
         words = f"would save {horizon_saving / 1e9:.1f} s CPU in {HORIZON_DAYS} days"
         return f"{words}, the trial costs {trial_cost / 1e9:.1f} s", arithmetic
     return None, arithmetic
 
 
-def modelled_cpu_ns(counters: Counters) -> int:
-    """What an execution costs by its work alone.
+def insensitive(evidence: Evidence) -> str | None:
+    """The reason no policy could show on this query, or None.
 
-    Worked: 765,000 rows, 201 files, 17 tasks: 0.1 + 0.765 + 0.402 + 0.085 = 1.35 s.
+    Worked: 25 rows from one file in 2 tasks: 100 ms to plan and start it, 12 ms of work. Nothing to be saved there.
     """
-    return (
-        CPU_PER_QUERY_NS
-        + counters.input_rows * CPU_PER_ROW_NS
-        + counters.scan_files * CPU_PER_FILE_NS
-        + counters.tasks * CPU_PER_TASK_NS
-    )
+    cpu, bindings = modelled_cpu_ns(evidence), len(evidence.executions)
+    if cpu >= INSENSITIVE_CPU_NS * bindings:
+        return None
+    work = (cpu - CPU_PER_QUERY_NS * bindings) / 1e6
+    return f"insensitive: its work is about {work:.0f} ms of {cpu / 1e6:.0f} ms CPU, the rest is planning and starting"

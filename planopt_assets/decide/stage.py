@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from planopt_assets.decide.decide import cannot_tell, decide
+from planopt_assets.decide.history import History
 from planopt_assets.model.decision import Decision, proposals
-from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.past_verdict import PastVerdict
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.workload import Workload
 from planopt_assets.observe.evidence import evidence_from_rows
 from planopt_assets.run import Run, StageResult, unchanged
 from planopt_assets.store.lineage import edges
+from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.standing import Standing
 
 STAGE = "decide"
@@ -31,7 +35,7 @@ def decide_queries(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
         elif not standing.observed:
             results.append(StageResult(query_id, False, "nothing observed for these inputs: materialize observe first"))
         else:
-            decisions = decisions_for(run, standing)
+            decisions = decisions_for(run.workload, run.reader, standing)
             rows["policy_decisions"] += [decision_row(d) for d in decisions]
             for decision in decisions:
                 rows["lineage"] += edges(query_id, STAGE, decision.id, decision.evidence_ids)
@@ -41,14 +45,20 @@ def decide_queries(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     return results
 
 
-def decisions_for(run: Run, standing: Standing) -> tuple[Decision, ...]:
-    """The decisions the stored rows of a query lead to; asked again, the same ones."""
+def decisions_for(workload: Workload, reader: StoreReader, standing: Standing) -> tuple[Decision, ...]:
+    """The decisions the stored rows of a query lead to; asked again, on any later day, the same ones."""
     observations = tuple(a["observation_id"] for a in standing.artifacts)
     assert standing.input_fingerprint is not None
     if standing.captured:
-        counters = run.reader.rows("runtime_counters", query_id=standing.query_id)
-        query = run.workload.query(standing.query_id)
-        return decide(evidence_from_rows(standing.artifacts, counters, query.runs_per_day), run.workload.knobs)
+        counters = reader.rows("runtime_counters", query_id=standing.query_id)
+        query = workload.query(standing.query_id)
+        return decide(
+            evidence_from_rows(standing.artifacts, counters, query.runs_per_day),
+            workload.knobs,
+            objective=workload.objective,
+            history=history_of(standing),
+            now=observed_at(standing),
+        )
     return (
         cannot_tell(
             standing.query_id,
@@ -58,6 +68,33 @@ def decisions_for(run: Run, standing: Standing) -> tuple[Decision, ...]:
             evidence_ids=observations,
         ),
     )
+
+
+def history_of(standing: Standing) -> History:
+    """Every verdict that was there when these inputs were observed: later ones must not change what was decided."""
+    return History(
+        standing.canonical_fingerprint,
+        standing.context_hash,
+        standing.input_bytes,
+        tuple(
+            PastVerdict(
+                verdict_id=v["verdict_id"],
+                policy=Policy.from_json(v["policy"]),
+                outcome=v["outcome"],
+                reason=v["reason"],
+                canonical_fingerprint=v["canonical_fingerprint"],
+                context_hash=v["context_hash"],
+                input_bytes=v["input_bytes"],
+                judged_at=int(v["recorded_at"].timestamp()),
+            )
+            for v in standing.past_verdicts
+            if v["recorded_at"] < standing.artifacts[-1]["recorded_at"]
+        ),
+    )
+
+
+def observed_at(standing: Standing) -> int:
+    return int(standing.artifacts[-1]["recorded_at"].timestamp())
 
 
 def decision_row(decision: Decision) -> dict[str, Any]:

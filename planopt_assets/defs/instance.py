@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from planopt_assets.defs import names
+from planopt_assets.defs.dead_runs import PROCESS_TAG, end_dead_runs, this_process
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.errors import RunFailed
 
@@ -43,7 +44,9 @@ def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
     instance.add_dynamic_partitions(names.PARTITIONS, wanted)
 
 
-def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -> tuple[str, Pins]:
+def run_loop(
+    workload: Workload, query_ids: Sequence[str], listener: Progress, *, priority: int = 0
+) -> tuple[str, Pins]:
     """Run the Dagster job for these queries in this process; returns the run's id and the versions it read."""
     from planopt_assets.definitions import defs
 
@@ -52,6 +55,7 @@ def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -
     resource = WorkspaceResource(workload=str(workload.file)).listening(listener)
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, workload)
+        end_dead_runs(instance)
         result = (
             defs()
             .resolve_job_def(names.OPTIMIZE_SELECTED_JOB)
@@ -63,6 +67,7 @@ def run_loop(workload: Workload, query_ids: Sequence[str], listener: Progress) -
                     "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
                     "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
                 },
+                tags={names.PRIORITY_TAG: str(priority), PROCESS_TAG: this_process()},
                 raise_on_error=False,
             )
         )

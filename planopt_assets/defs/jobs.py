@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from planopt_assets.crash_points import reached
 from planopt_assets.decide.stage import decide_queries
 from planopt_assets.defs import names
 from planopt_assets.defs.checks import gates_of, log_evaluations
@@ -41,6 +42,7 @@ def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
             for asset in names.ASSETS[stage]:
                 metadata = stage_metadata(run, asset, result)
                 context.log_event(dg.AssetMaterialization(asset, partition=result.query_id, metadata=metadata))
+        reached(f"after_{stage}_event")
         for name, check in CHECKS.items():
             if check.asset in names.ASSETS[stage]:
                 log_evaluations(context, name, gates_of(run, name, queries))

@@ -60,6 +60,7 @@ def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
         "summary": result.summary,
         "changed": int(result.changed),
         **result.numbers,
+        **result.words,
         "details": dg.MetadataValue.md(result.markdown or result.summary),
         "dagster/uri": f"{run.workload.store}/{asset}",
         "dagster/table_name": asset,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from planopt_assets.model.workload import Query, Workload
+
+
+ARROW = "spark.sql.execution.pythonUDF.arrow.enabled"
 
 
 def source_text(workload: Workload, query: Query) -> str:
@@ -26,17 +31,38 @@ def build_frame(workload: Workload, query: Query, spark: SparkSession, parameter
 
     assert query.python is not None
     name = query.python.partition(":")[2]
-    function = getattr(_module(workload, query), name, None)
-    if not callable(function):
-        raise _unusable(
-            query, f"{query.python!r} has no function {name!r}", "name a function of that module after the colon"
-        )
-    frame = function(spark, **parameters)
+    with _python_functions_made_for(spark):
+        function = getattr(_module(workload, query), name, None)
+        if not callable(function):
+            raise _unusable(
+                query, f"{query.python!r} has no function {name!r}", "name a function of that module after the colon"
+            )
+        frame = function(spark, **parameters)
     if not isinstance(frame, DataFrame):
         raise _unusable(
             query, f"{query.python!r} returned {type(frame).__name__}", "return the DataFrame, without an action"
         )
     return frame
+
+
+@contextmanager
+def _python_functions_made_for(spark: SparkSession) -> Iterator[None]:
+    """Let PySpark read how rows travel to Python from this session.
+
+    It reads that when a function is made, and from the first session of the process, whichever the function is for.
+    That session is put back at once, and stays where it is while both say the same: other threads may ask for it.
+    """
+    from pyspark.sql import SparkSession
+
+    first = SparkSession._instantiatedSession
+    if first is None or first.conf.get(ARROW) == spark.conf.get(ARROW):
+        yield
+        return
+    SparkSession._instantiatedSession = spark
+    try:
+        yield
+    finally:
+        SparkSession._instantiatedSession = first
 
 
 def _file(workload: Workload, query: Query) -> Path:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from planopt_assets.engine.jvm import Jvm, each
-from planopt_assets.engine.plan_walk import PlanWalk
+from planopt_assets.engine.jvm import Jvm
+from planopt_assets.engine.plan_walk import PlanWalk, Walked
+from planopt_assets.engine.questions import Questions
+from planopt_assets.engine.scan_walk import AskedScan, ScanWalk
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID
 from planopt_assets.errors import QueryFailed
 from planopt_assets.model.plan import Plan
 from planopt_assets.observe.explain_text import formatted_tree, parse_formatted
 from planopt_assets.observe.normalise import normalise
+from planopt_assets.observe.pushdown.physical_plan import scan_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +42,8 @@ class Capture:
         self._status = spark.sparkContext.statusTracker()
         self._context: Any = spark.sparkContext._jsc.sc()
         self._plan_info = self.jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
-        self._walk = PlanWalk(self.jvm)
+        questions = Questions(self.jvm)
+        self._walk, self._scans = PlanWalk(questions), ScanWalk(questions)
 
     def plan(self, executed_plan: JavaObject, phase: str) -> Plan:
         """The physical plan as it stands now: `initial` before execution, `final` afterwards, with its metrics."""
@@ -66,16 +70,20 @@ class Capture:
             if explain is None:
                 raise
             return self._read_text(explain(), phase)
-        metrics = self._walk.metric_values(executed_plan) if phase == "final" else {}
+        walked = self._walk.walk(executed_plan) if estimates else Walked({}, [])
+        if phase != "final":
+            walked = Walked({}, walked.operators)  # nothing has been counted yet
+        elif not estimates:
+            walked = Walked(self._walk.metric_values(executed_plan), [])
         plan = normalise(
             tree,
             phase=phase,
             tables=self.tables,
-            metric_values=metrics,
-            operators=self._walk.operators(executed_plan) if estimates else (),
+            metric_values=walked.metrics,
+            operators=walked.operators,
             first_id=FIRST_EXPRESSION_ID,
         )
-        return PlanReading(plan, tree, metrics)
+        return PlanReading(plan, tree, walked.metrics)
 
     def _read_text(self, text: str, phase: str) -> PlanReading:
         plan = parse_formatted(text, phase=phase, tables=self.tables, first_id=FIRST_EXPRESSION_ID)
@@ -85,10 +93,20 @@ class Capture:
         """Number of jobs of a group, and the counters of every stage of theirs that ran."""
         self._context.listenerBus().waitUntilEmpty()
         jobs = self._status.getJobIdsForGroup(job_group)
+        return len(jobs), self.stages_of(jobs)
+
+    def stages_of(self, jobs: Sequence[int]) -> list[dict[str, Any]]:
+        """The counters of every stage of some jobs that ran."""
         infos = [info for job in jobs if (info := self._status.getJobInfo(job)) is not None]
+        if len(infos) < len(jobs):
+            raise QueryFailed(
+                f"Spark has forgotten the counters of {len(jobs) - len(infos)} jobs",
+                where="counters",
+                fix="raise `spark.ui.retainedJobs`",
+            )
         attempts = self._attempts(jobs, sorted({stage for info in infos for stage in info.stageIds}))
         stages = self.jvm.to_python(attempts) if infos else []
-        return len(jobs), [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
+        return [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
 
     def tasks(self, stages: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         """Every task of these stages, up to a thousand of each."""
@@ -119,17 +137,19 @@ class Capture:
             )
         return attempts
 
-    def splits(self, initial_plan: JavaObject) -> dict[str, list[int]]:
-        """Tasks each scan of a registered table is split into, per table in plan order; nothing runs."""
+    def hinted_joins(self, executed_plan: JavaObject) -> list[tuple[str, str]]:
+        """Every join that a hint reached: the hint in Spark's words, and the operator it became."""
+        return self._walk.hinted_joins(executed_plan)
+
+    def scans(self, initial_plan: JavaObject) -> list[AskedScan]:
+        """Every file scan of a plan that has not run, as it says of itself."""
+        return self._scans.scans(initial_plan)
+
+    def splits(self, scans: Sequence[AskedScan], tree: dict[str, Any]) -> dict[str, list[int]]:
+        """Tasks each scan is split into, by table and in the order of the plan; 0 where only the run can tell."""
+        tasks = {(scan.path, scan.ids): scan.tasks for scan in scans}
         found: dict[str, list[int]] = {}
-        plan = initial_plan.initialPlan() if initial_plan.nodeName() == "AdaptiveSparkPlan" else initial_plan
-        for leaf in each(plan.collectLeaves()):
-            if not leaf.getClass().getSimpleName().startswith("FileSourceScan"):
-                continue
-            roots = leaf.relation().location().rootPaths()
-            name = self.tables.get(str(roots.head().toUri().getPath()).rstrip("/"), "unregistered")
-            # What a join or a sub-query will prune is known only at run time.
-            filters = f"{leaf.partitionFilters().toString()}{leaf.dataFilters().toString()}".lower()
-            dynamic = "dynamicpruning" in filters or "subquery" in filters
-            found.setdefault(name, []).append(0 if dynamic else leaf.inputRDD().getNumPartitions())
+        for node in scan_nodes(tree):
+            name = self.tables.get(node.path, "unregistered")
+            found.setdefault(name, []).append(tasks.get((node.path, node.ids)) or 0)
         return found

@@ -7,19 +7,22 @@ from the query the user runs; executing the query's own plan keeps them the same
 
 from __future__ import annotations
 
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.bounded import Progress, bounded
 from planopt_assets.engine.counting import Clock, count
 from planopt_assets.engine.digest import read_digest, with_digest
-from planopt_assets.errors import QueryFailed, QueryTimedOut
+from planopt_assets.engine.disturbance import disturbance
+from planopt_assets.engine.session import FIRST_EXPRESSION_ID
+from planopt_assets.errors import QueryFailed
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.trial import Digest
+from planopt_assets.observe.signals.targets import join_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,14 +30,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from planopt_assets.engine.capture import Capture
+    from planopt_assets.engine.disturbance import ExecutorLosses
     from planopt_assets.engine.inspect import Inspector
     from planopt_assets.engine.process_cpu import ProcessCpu
     from planopt_assets.engine.scans import ScanReader
     from planopt_assets.model.bundle import Planned
     from planopt_assets.model.scan import ScanFacts, TableScanInfo
     from planopt_assets.model.workload import CaptureTier
-
-_CANCEL_EVERY_S = 0.2  # a cancel sent before a job exists is lost: repeat it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Execution:
     scans: tuple[ScanFacts, ...] = ()
     offers: dict[str, TableScanInfo] = field(default_factory=dict)  # by table
     planned: Planned | None = None
+    disturbed: str = ""  # by what, from outside; such an execution says nothing about time
+    join_targets: dict[int, tuple[str, str]] = field(default_factory=dict)  # by join of the final plan, for hints
     tasks: list[list[dict[str, Any]]] = field(default_factory=list)  # by stage, as Spark tells them; tier `debug`
 
 
@@ -63,12 +67,22 @@ class Instruments:
     scans: ScanReader
     inspector: Inspector
     cpu: ProcessCpu
+    executors: ExecutorLosses
 
 
-def planned(frame: DataFrame, capture: Capture) -> tuple[Plan, dict[str, list[int]]]:
+def planned(
+    spark: SparkSession, build: Callable[[], DataFrame], *, tag: str, timeout_s: float, capture: Capture
+) -> tuple[Plan, dict[str, list[int]]]:
     """The plan of a frame and how its scans are split; nothing is executed but Delta's own log reads."""
-    executed_plan = frame._jdf.queryExecution().executedPlan()
-    return capture.plan(executed_plan, "initial"), capture.splits(executed_plan)
+
+    def plan(progress: Progress) -> tuple[Plan, dict[str, list[int]]]:
+        with _active(spark):
+            frame: Any = build()
+            executed_plan = frame._jdf.queryExecution().executedPlan()
+            seen = capture.read(executed_plan, "initial")
+            return seen.plan, capture.splits(capture.scans(executed_plan), seen.tree)
+
+    return bounded(spark.sparkContext, plan, tag=tag, timeout_s=timeout_s)
 
 
 def execute(
@@ -83,76 +97,133 @@ def execute(
 ) -> Execution:
     """Build, plan and run a frame; planning jobs are counted apart from the query's own.
 
-    Without a `tier` only counters and the digest are read: enough for a trial.
+    Without a `tier` only counters and the digest are read: enough for a trial. Past its time it is cancelled. If it
+    hangs in planning, which nothing can cancel, it is left behind (`QueryHangs`); its session must not be used again.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     capture, cpu = instruments.capture, instruments.cpu
-    context = spark.sparkContext
-    watchdog = _Watchdog(context, tag, timeout_s)
+    lost = instruments.executors.count()
     try:
-        with watchdog, _active(spark):
-            context.setJobGroup(f"{tag}:plan", f"planopt plans {tag}")
-            building = _Stopwatch(cpu)
-            frame = build()
-            built = building.stop()
-            measured: Any = with_digest(frame) if digest else frame  # planopt's own work: on no clock
-            planning = _Stopwatch(cpu)
-            query_execution = measured._jdf.queryExecution()
-            executed_plan = query_execution.executedPlan()
-            optimized = planning.stop()
-            explain = partial(instruments.inspector.explained, query_execution)
-            initial, splits, planned_scans, optimized_tree, explained = None, {}, None, [], None
-            if tier:
-                explained = explain() if tier == "debug" else None
-                seen = capture.read(executed_plan, "initial", estimates=True, explain=explain)
-                initial, splits = seen.plan, capture.splits(executed_plan)
-                optimized_tree = capture.jvm.tree(query_execution.optimizedPlan())
-                planned_scans = instruments.scans.planned(executed_plan, seen.tree, optimized_tree)
-            context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
-            running = _Stopwatch(cpu)
-            rows = int(query_execution.toRdd().count())
-            ran = running.stop()
+        run = bounded(
+            spark.sparkContext,
+            lambda progress: _run(spark, build, progress, tag=tag, tier=tier, instruments=instruments, digest=digest),
+            tag=tag,
+            timeout_s=timeout_s,
+        )
     except (Py4JJavaError, PySparkException) as error:
-        if watchdog.fired:
-            raise QueryTimedOut(
-                f"stopped after {timeout_s:.0f} s", where=tag, fix="raise the budget if it should be given more time"
-            ) from error
         raise QueryFailed(
             _first_line(error), where=tag, fix="run the query by itself to see Spark's full error"
         ) from error
-    finally:
-        context._jsc.clearJobGroup()
-    final, tree, metrics = capture.read(executed_plan, "final", estimates=tier is not None, explain=explain)
-    types = [f.dataType for f in frame.schema.fields]
-    result = read_digest(query_execution, frame.columns, types) if digest else None
+    final, tree, metrics = capture.read(
+        run.executed_plan,
+        "final",
+        estimates=tier is not None,
+        explain=partial(instruments.inspector.explained, run.query_execution),
+    )
+    types = [f.dataType for f in run.frame.schema.fields]
+    result = read_digest(run.query_execution, run.frame.columns, types) if digest else None
     planning_jobs, _ = capture.stages(f"{tag}:plan")
     jobs, stages = capture.stages(f"{tag}:run")
-    scans = instruments.scans.measured(planned_scans, tree, metrics) if planned_scans is not None else None
+    scans = instruments.scans.measured(run.scans, tree, metrics) if run.scans is not None else None
     counters = count(
-        [built, optimized],
-        ran,
+        run.planning,
+        run.running,
         stages,
         final,
         scans,
         planning_jobs=planning_jobs,
         jobs=jobs,
-        result_rows=rows,
+        result_rows=run.rows,
         cpu_has_executors=cpu.includes_executors,
     )
+    disturbed = disturbance(counters.failed_tasks, instruments.executors.count() - lost)
     if tier is None:
-        return Execution(counters, result, final)
+        return Execution(counters, result, final, disturbed=disturbed)
+    analyzed = instruments.inspector.analyzed(run.frame)
     return Execution(
         counters,
         result,
         final,
-        initial,
-        splits,
+        run.initial,
+        run.splits,
         scans or (),
         {scan.table: instruments.scans.offers(scan) for scan in scans or ()},
-        instruments.inspector.planned(spark, frame, query_execution, optimized_tree, explained),
+        instruments.inspector.planned(
+            spark, run.frame, run.query_execution, analyzed, run.optimized_tree, run.explained
+        ),
+        disturbed,
+        join_targets(tree, analyzed, FIRST_EXPRESSION_ID),
         capture.tasks(stages) if tier == "debug" else [],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the thread that built, planned and ran a frame hands back."""
+
+    frame: DataFrame
+    query_execution: Any
+    executed_plan: Any
+    rows: int
+    planning: list[Clock]
+    running: Clock
+    initial: Plan | None
+    splits: dict[str, list[int]]
+    scans: Any  # as planned; None where the plan was not asked for
+    optimized_tree: list[Any]
+    explained: Any
+
+
+def _run(
+    spark: SparkSession,
+    build: Callable[[], DataFrame],
+    progress: Progress,
+    *,
+    tag: str,
+    tier: CaptureTier | None,
+    instruments: Instruments,
+    digest: bool,
+) -> _Run:
+    """All that must happen in one thread: job groups and the active session are those of the thread."""
+    capture, cpu, context = instruments.capture, instruments.cpu, spark.sparkContext
+    with _active(spark):
+        context.setJobGroup(f"{tag}:plan", f"planopt plans {tag}")
+        building = _Stopwatch(cpu)
+        frame = build()
+        built = building.stop()
+        measured: Any = with_digest(frame) if digest else frame  # planopt's own work: on no clock
+        planning = _Stopwatch(cpu)
+        query_execution = measured._jdf.queryExecution()
+        executed_plan = query_execution.executedPlan()
+        optimized = planning.stop()
+        initial, splits, planned_scans, optimized_tree, explained = None, {}, None, [], None
+        if tier:
+            explain = partial(instruments.inspector.explained, query_execution)
+            explained = explain() if tier == "debug" else None
+            seen = capture.read(executed_plan, "initial", estimates=True, explain=explain)
+            asked = capture.scans(executed_plan)
+            initial, splits = seen.plan, capture.splits(asked, seen.tree)
+            optimized_tree = capture.jvm.tree(query_execution.optimizedPlan())
+            planned_scans = instruments.scans.planned(executed_plan, asked, seen.tree, optimized_tree)
+        context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
+        progress.step = "running"
+        running = _Stopwatch(cpu)
+        rows = int(query_execution.toRdd().count())
+        ran = running.stop()
+    return _Run(
+        frame,
+        query_execution,
+        executed_plan,
+        rows,
+        [built, optimized],
+        ran,
+        initial,
+        splits,
+        planned_scans,
+        optimized_tree,
+        explained,
     )
 
 
@@ -180,32 +251,6 @@ class _Stopwatch:
 
     def stop(self) -> Clock:
         return Clock(time.perf_counter_ns() - self._wall, self._cpu.read_ns() - self._cpu_ns)
-
-
-class _Watchdog:
-    """Cancels every job of one execution once its time is up, again and again until the execution ends."""
-
-    def __init__(self, context: Any, tag: str, timeout_s: float) -> None:
-        self._context, self._tag, self._timeout_s = context, f"planopt-{tag.replace(',', '_')}", timeout_s
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self.fired = False
-
-    def __enter__(self) -> None:
-        self._context.addJobTag(self._tag)
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-        self._context.removeJobTag(self._tag)
-
-    def _watch(self) -> None:
-        if self._done.wait(self._timeout_s):
-            return
-        self.fired = True
-        while not self._done.wait(_CANCEL_EVERY_S):
-            self._context.cancelJobsWithTag(self._tag)
 
 
 def _first_line(error: BaseException) -> str:

@@ -33,24 +33,29 @@ class Inspector:
         """The plan as text, as it stands now."""
         return self._capture.jvm.explained(executed, "formatted")
 
+    def analyzed(self, frame: DataFrame) -> list[Json]:
+        """The analysed plan of the query as its author wrote it, as Spark's JSON."""
+        tree: list[Json] = self._capture.jvm.tree(frame._jdf.queryExecution().analyzed())
+        return tree
+
     def planned(
         self,
         session: SparkSession,
         frame: DataFrame,
         executed: JavaObject,
+        analyzed: Sequence[Json],
         optimized: Sequence[Json],
         before: str | None = None,
     ) -> Planned:
         """`executed` is the query execution that was measured; `frame` is the query as its author wrote it.
 
-        `optimized` is the logical plan as JSON. `before` is the EXPLAIN text from before it ran, in tier debug:
-        afterwards Spark shows only the sub-queries of the final plan.
+        `analyzed` and `optimized` are the logical plans as JSON. `before` is the EXPLAIN text from before it ran, in
+        tier debug: afterwards Spark shows only the sub-queries of the final plan.
         """
         jvm, tables = self._capture.jvm, self._capture.tables
-        analyzed = frame._jdf.queryExecution().analyzed()
         return Planned(
-            analyzed=normalise_logical(jvm.tree(analyzed), tables),
-            analyzed_text=jvm.text(analyzed),
+            analyzed=normalise_logical(analyzed, tables),
+            analyzed_text=jvm.text(frame._jdf.queryExecution().analyzed()),
             optimized=normalise_logical(optimized, tables),
             output=tuple((f.name, f.dataType.simpleString(), f.nullable) for f in frame.schema.fields),
             planning=planning(frame._jdf.queryExecution(), executed, jvm),

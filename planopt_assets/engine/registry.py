@@ -53,7 +53,7 @@ class Registry:
 
     def blamed(self, error: Exception) -> tuple[str, ...]:
         """Unusable tables that this error of Spark is about: they have no view, so Spark does not find them."""
-        named = _missing_relation(error)
+        named = missing_relation(error)
         return tuple(
             name
             for name in self.unusable
@@ -78,7 +78,7 @@ class Registry:
             ) from error
 
 
-def _missing_relation(error: Exception) -> str | None:
+def missing_relation(error: Exception) -> str | None:
     condition = getattr(error, "getCondition", lambda: None)()
     parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     return parameters.get("relationName", "").strip("`").lower() if condition == "TABLE_OR_VIEW_NOT_FOUND" else None

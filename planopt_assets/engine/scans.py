@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from planopt_assets.engine.jvm import Jvm, each
+from planopt_assets.engine.scan_walk import AskedScan
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.scan import Expression, Funnel, ScanFacts, Size, TableScanInfo
+from planopt_assets.observe.metrics import FILE_BYTES, FILES, ROWS
 from planopt_assets.observe.plan_json import Json
 from planopt_assets.observe.pushdown.expressions import expressions, key
 from planopt_assets.observe.pushdown.logical_plan import Relation, relations
 from planopt_assets.observe.pushdown.offers import column_offers
 from planopt_assets.observe.pushdown.physical_plan import ScanNode, scan_nodes
 from planopt_assets.observe.pushdown.placement import placed, pushed_filters
-from planopt_assets.observe.signals import FILE_BYTES, FILES, ROWS
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
-_OUTPUT = re.compile(r"^(.*)#(\d+)L?$", re.MULTILINE)
 _PLACES = ("partition", "data", "skipping", "unused")
 
 
@@ -40,33 +40,26 @@ class ScanReader:
     """Scans of registered tables, as plain data; `tables` maps a location to the registered name."""
 
     def __init__(self, jvm: Jvm, tables: Mapping[str, str]) -> None:
-        self._jvm = jvm
         self._tables = tables
         self._clustering = jvm.scala_object("org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo")
-        self._converters = jvm.root.scala.jdk.javaapi.CollectionConverters
         self._offers: dict[tuple[str, int], TableScanInfo] = {}
 
-    def planned(self, executed_plan: JavaObject, tree: Json, optimized: Sequence[Json]) -> PlannedScans:
+    def planned(
+        self, executed_plan: JavaObject, asked: Sequence[AskedScan], tree: Json, optimized: Sequence[Json]
+    ) -> PlannedScans:
         """What planning did with every scan, to be asked before the query runs.
 
-        `tree` is the physical plan as Spark shows it, `optimized` the logical one as JSON.
+        `asked` is what the scans said of themselves, `tree` the physical plan as Spark shows it, `optimized` the
+        logical one as JSON.
         """
-        initial = _initial(executed_plan)
         nodes = scan_nodes(tree)
-        asked = relations(optimized)
-        scans: dict[int, _Scan] = {}
-        for scan in map(_Scan, _scans(initial)):
-            for position, node in enumerate(nodes):
-                if scan.path in self._tables and (node.path, node.ids) == (scan.path, scan.ids):
-                    scans.setdefault(position, scan)
-        trees = self._predicates(scans.values())
-        by_position = dict(sorted(zip(scans, trees, strict=True), key=lambda found: found[0]))
+        by_key = {(scan.path, scan.ids): scan for scan in reversed(asked) if scan.path in self._tables}
+        found = {at: scan for at, node in enumerate(nodes) if (scan := by_key.get((node.path, node.ids)))}
+        snapshots = _Snapshots(executed_plan)
+        wanted = relations(optimized)
         return PlannedScans(
-            tuple(
-                self._facts(scans[position], nodes[position], position, predicates, asked)
-                for position, predicates in by_position.items()
-            ),
-            tuple((nodes[position].path, nodes[position].ids) for position in by_position),
+            tuple(self._facts(scan, nodes[at], at, wanted, snapshots) for at, scan in found.items()),
+            tuple((nodes[at].path, nodes[at].ids) for at in found),
         )
 
     @staticmethod
@@ -84,21 +77,15 @@ class ScanReader:
         return self._offers[facts.table, facts.version]
 
     def _facts(
-        self,
-        scan: _Scan,
-        node: ScanNode,
-        position: int,
-        predicates: Mapping[str, tuple[Expression, ...]],
-        asked: tuple[Relation, ...],
+        self, scan: AskedScan, node: ScanNode, position: int, wanted: tuple[Relation, ...], snapshots: _Snapshots
     ) -> ScanFacts:
-        snapshot = scan.prepared.scannedSnapshot() if scan.prepared else scan.location.getSnapshot()
-        table, version = self._tables[scan.path], int(snapshot.version())
-        offers = self._remembered_offers(table, version, snapshot)
-        conjuncts, runtime = placed(predicates, next((r for r in asked if scan.ids & r.ids), None))
+        offers = self._offers_of(scan, snapshots)
+        predicates = {**dict.fromkeys(_PLACES, ()), **{place: _list(tree) for place, tree in scan.filters.items()}}
+        conjuncts, runtime = placed(predicates, next((r for r in wanted if scan.ids & r.ids), None))
         stored = {column.path.partition(".")[0].casefold() for column in offers.columns}
         return ScanFacts(
-            table=table,
-            version=version,
+            table=offers.table,
+            version=offers.version,
             position=position,
             file_index=scan.index,
             native=node.metadata.get("Batched") == "true",
@@ -108,13 +95,18 @@ class ScanReader:
             skipping_filters=tuple(key(e) for e in predicates["skipping"]),
             unused_filters=tuple(key(e) for e in predicates["unused"]),
             runtime_filters=runtime,
-            skipping_type=str(scan.prepared.dataSkippingType().toString()) if scan.prepared else "",
-            funnel=_funnel(scan.prepared, offers),
+            skipping_type=scan.skipping,
+            funnel=_funnel(scan, offers),
         )
 
-    def _remembered_offers(self, table: str, version: int, snapshot: JavaObject) -> TableScanInfo:
-        """Asked once for a table and version: a version never changes."""
+    def _offers_of(self, scan: AskedScan, snapshots: _Snapshots) -> TableScanInfo:
+        """What the table offers at the version the scan reads; asked once for a version, since it never changes."""
+        table, version, snapshot = self._tables[scan.path], scan.version, None
+        if version is None:
+            snapshot = snapshots.of(scan)
+            version = int(snapshot.version())
         if (table, version) not in self._offers:
+            snapshot = snapshot or snapshots.of(scan)
             metadata = snapshot.metadata()
             self._offers[table, version] = TableScanInfo(
                 table,
@@ -130,41 +122,19 @@ class ScanReader:
             )
         return self._offers[table, version]
 
-    def _predicates(self, scans: Iterable[_Scan]) -> list[dict[str, tuple[Expression, ...]]]:
-        """The filters of all scans in one call: as arrays in one array, which is never evaluated."""
-        array = self._jvm.root.org.apache.spark.sql.catalyst.expressions.CreateArray
-        held = self._jvm.java.util.ArrayList()
-        places = []
-        for scan in scans:
-            filters = scan.filters()
-            places.append(tuple(filters))
-            for found in filters.values():
-                held.add(array(found, False))
-        if not places:
-            return []
-        (read,) = expressions(self._jvm.tree(array(self._converters.asScala(held).toSeq(), False)))
-        lists = iter(read.args)
-        return [{**dict.fromkeys(_PLACES, ()), **{place: next(lists).args for place in own}} for own in places]
 
+class _Snapshots:
+    """Delta's snapshots behind the scans of a plan; looked for only where one is needed, since it takes many calls."""
 
-class _Scan:
-    """One file scan in the JVM, with the little that tells it apart from others."""
+    def __init__(self, executed_plan: JavaObject) -> None:
+        self._plan = executed_plan
 
-    def __init__(self, scan: JavaObject) -> None:
-        self._scan = scan
-        self.location = scan.relation().location()
-        self.path = plain_path(str(self.location.rootPaths().mkString()))
-        output = _OUTPUT.findall(str(scan.output().mkString("\n")))
-        self.names = tuple(name for name, _ in output)
-        self.ids = frozenset(int(number) for _, number in output)
-        self.index = str(self.location.getClass().getSimpleName())
-        self.prepared = self.location.preparedScan() if self.index == "PreparedDeltaFileIndex" else None
-
-    def filters(self) -> dict[str, JavaObject]:
-        found = {"partition": self._scan.partitionFilters(), "data": self._scan.dataFilters()}
-        if self.prepared:
-            found |= {"skipping": self.prepared.dataFilters().toSeq(), "unused": self.prepared.unusedFilters().toSeq()}
-        return found
+    def of(self, scan: AskedScan) -> JavaObject:
+        for found in _scans(_initial(self._plan)):
+            location = found.relation().location()
+            if plain_path(str(location.rootPaths().mkString())) == scan.path:
+                return location.preparedScan().scannedSnapshot() if scan.prepared else location.getSnapshot()
+        raise AssertionError(f"a scan of {scan.path} was there a moment ago")
 
 
 def _initial(plan: JavaObject) -> JavaObject:
@@ -185,11 +155,11 @@ def _scans(plan: JavaObject) -> Iterator[JavaObject]:
         yield from _scans(part)
 
 
-def _funnel(prepared: JavaObject | None, offers: TableScanInfo) -> Funnel:
+def _funnel(scan: AskedScan, offers: TableScanInfo) -> Funnel:
     whole = Size(offers.files, offers.bytes)
-    if prepared is None:
+    if not scan.prepared:
         return Funnel(whole)
-    total, partition, scanned = (_size(part) for part in (prepared.total(), prepared.partition(), prepared.scanned()))
+    total, partition, scanned = map(_size, scan.sizes)
     return Funnel(whole if total.files is None else total, partition, scanned)
 
 
@@ -198,13 +168,22 @@ def _run(funnel: Funnel, node: ScanNode, values: Mapping[int, int]) -> Funnel:
     return replace(funnel, read=Size(files, size, rows), matched=Size(rows=values.get(node.matched or -1)))
 
 
-def _size(value: JavaObject | None) -> Size:
-    """Delta's `DataSize(bytes, rows, files, rows without the deleted)`, each `Some(n)` or `None`; null under LIMIT."""
-    if value is None:
+def _size(shown: str) -> Size:
+    """Delta's `DataSize(bytes, rows, files, rows without the deleted)`, each `Some(n)` or `None`; null under LIMIT.
+
+    >>> _size("DataSize(Some(900),Some(10),Some(2),None)"), _size("null")
+    (Size(files=2, bytes=900, rows=10), Size(files=None, bytes=None, rows=None))
+    """
+    if shown == "null":
         return Size()
-    numbers = [int(n) if n else None for n in re.findall(r"Some\((\d+)\)|None", str(value.toString()))]
-    size, rows, files, live = numbers
+    size, rows, files, live = (int(n) if n else None for n in re.findall(r"Some\((\d+)\)|None", shown))
     return Size(files, size, rows if live is None else live)
+
+
+def _list(tree: list[Json]) -> tuple[Expression, ...]:
+    """The predicates in the array they came in."""
+    (array,) = expressions(tree)
+    return array.args
 
 
 def _strings(seq: JavaObject) -> list[str]:

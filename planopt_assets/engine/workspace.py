@@ -5,28 +5,31 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.engine.callables import build_frame
+from planopt_assets.engine.bounded import Progress, bounded
 from planopt_assets.engine.capture import Capture
 from planopt_assets.engine.compare import difference
 from planopt_assets.engine.digest import with_digest
+from planopt_assets.engine.disturbance import ExecutorLosses, newest_versions
 from planopt_assets.engine.execute import Execution, Instruments, execute, planned
 from planopt_assets.engine.inspect import Inspector
+from planopt_assets.engine.knobs import KnobReader, check_settable
 from planopt_assets.engine.ordering import sort_columns
 from planopt_assets.engine.process_cpu import ProcessCpu
+from planopt_assets.engine.query_frames import QueryFrames
 from planopt_assets.engine.registry import Registry
 from planopt_assets.engine.scans import ScanReader
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID, open_session
-from planopt_assets.engine.sql_gate import analysis_gate, parse_gate
 from planopt_assets.engine.tables import Pins
-from planopt_assets.errors import KnobUnknown, PlanoptError, QueryFailed
+from planopt_assets.errors import QueryHangs
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 class Workspace:
     """Nothing happens until it is needed: the session starts with the first query that must be looked at.
 
-    All queries of a run share one JVM; every policy gets an isolated session over the same pinned versions.
+    All queries of a run share one JVM; every set of settings gets an isolated session over the same pinned versions.
     """
 
     first_expression_id = FIRST_EXPRESSION_ID
@@ -51,9 +54,7 @@ class Workspace:
         self.pins = Pins()
         self.started_at = time.monotonic()
         self._open_session = session or (lambda: open_session(workload))
-        self._sessions: dict[str, SparkSession] = {}
-        self._gated: dict[tuple[str, int, str], frozenset[str]] = {}  # -> locations it reads
-        self._blocked: dict[str, tuple[str, ...]] = {}  # query -> tables it names that cannot be read
+        self._sessions: dict[tuple[tuple[str, str], ...], SparkSession] = {}  # by settings
         self._executions = 0
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
 
@@ -71,6 +72,10 @@ class Workspace:
     def registry(self) -> Registry:
         return Registry(self.workload.tables, self.pins, lambda: self.spark)
 
+    @cached_property
+    def frames(self) -> QueryFrames:
+        return QueryFrames(self.workload, self.registry)
+
     @property
     def tables(self) -> tuple[PinnedTable, ...]:
         """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing."""
@@ -87,74 +92,53 @@ class Workspace:
     @cached_property
     def instruments(self) -> Instruments:
         scans = ScanReader(self.capture.jvm, self.capture.tables)
-        return Instruments(self.capture, scans, Inspector(self.capture), ProcessCpu(self.spark))
+        executors = ExecutorLosses(self.spark, self.capture.jvm)
+        return Instruments(self.capture, scans, Inspector(self.capture), ProcessCpu(self.spark), executors)
+
+    @cached_property
+    def knobs(self) -> KnobReader:
+        return KnobReader(self.spark)
 
     @property
     def cores(self) -> int:
         return int(self.spark.sparkContext.defaultParallelism)
 
     def isolated(self, policy: Policy) -> SparkSession:
-        """A session of its own with the policy set and the pinned tables as lazy views; nothing leaks back."""
-        if policy.id not in self._sessions:
-            assert policy == Policy(policy.settings), "no rule proposes hints or layouts yet"
+        """A session of its own with the policy's settings and the pinned tables as lazy views; nothing leaks back."""
+        if policy.settings not in self._sessions:
             session = self.spark.newSession()
             for name, value in policy.settings:
-                if not session.conf.isModifiable(name):
-                    raise KnobUnknown(
-                        f"{name!r} is no session setting of this Spark", where=policy.id, fix="correct the knob's name"
-                    )
+                check_settable(session, name, where=policy.id)
                 session.conf.set(name, value)
             for table in self.registry.readable:
                 reader = session.read.format("delta").option("versionAsOf", table.version)
                 reader.load(table.location).createOrReplaceTempView(table.name)
-            self._sessions[policy.id] = session
-        return self._sessions[policy.id]
+            self._sessions[policy.settings] = session
+        return self._sessions[policy.settings]
 
     def frame(self, query: Query, binding: int, policy: Policy = ORIGINAL) -> DataFrame:
-        """The query as a DataFrame, built anew each time, and through the gate before anything of it runs.
-
-        Built anew because `rand()` draws its seed at analysis: a kept frame would hide that a result varies.
-        """
-        session = self.isolated(policy)
-        parameters = dict(query.bindings[binding])
-        key = (query.id, binding, policy.id)
-        try:
-            if query.sql is None:
-                frame = build_frame(self.workload, query, session, parameters)
-                self._gated[key] = analysis_gate(
-                    session, query.id, frame, self.registry.relations, self.workload.allow_python
-                )
-                return frame
-            if key not in self._gated:
-                parse_gate(session, query.id, query.sql, self.registry.relations)
-            frame = session.sql(query.sql, args=parameters or None)
-            if key not in self._gated:
-                self._gated[key] = analysis_gate(
-                    session, query.id, frame, self.registry.relations, self.workload.allow_python
-                )
-            return frame
-        except PlanoptError:
-            raise
-        except Exception as error:  # Spark's analyzer and the user's callable: the boundary where it becomes ours
-            if blamed := self.registry.blamed(error):
-                self._blocked[query.id] = blamed
-                raise self.registry.unusable[blamed[0]] from error
-            line = str(error).strip().splitlines()[0][:400]
-            raise QueryFailed(
-                line, where=f"query {query.id}", fix="correct the query or the tables it names"
-            ) from error
+        """The query as a DataFrame under a whole policy, built anew each time, and through the gate before it runs."""
+        return self.frames.frame(self.isolated(policy), query, binding, policy)
 
     def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
         """The registered tables a query names, as the gate saw them; all of them where it never got that far."""
-        if query.id in self._blocked:
-            return tuple(t for t in self.tables if t.name in self._blocked[query.id])
-        gated = [reads for (query_id, _, _), reads in self._gated.items() if query_id == query.id]
-        paths = {plain_path(p) for reads in gated for p in reads}
-        return tuple(t for t in self.tables if plain_path(t.location) in paths) if gated else self.tables
+        return self.frames.tables_read(query)
 
     def plan(self, query: Query, binding: int, policy: Policy) -> tuple[Plan, dict[str, list[int]]]:
-        """The plan of a query under a policy, without running it."""
-        return planned(self.frame(query, binding, policy), self.capture)
+        """The plan of a query under a policy, without running it; planning that hangs is given up as a candidate is."""
+        with self._fresh_after_a_hang(policy):
+            return planned(
+                self.isolated(policy),
+                lambda: self.frame(query, binding, policy),
+                tag=f"plan/{self._tag(query, binding, policy)}",
+                timeout_s=self.workload.budgets.per_candidate,
+                capture=self.capture,
+            )
+
+    def hinted_joins(self, query: Query, binding: int, policy: Policy) -> list[tuple[str, str]]:
+        """Every join of the plan that a hint reached: the hint in Spark's words, and the operator it became."""
+        frame: Any = self.frame(query, binding, policy)
+        return self.capture.hinted_joins(frame._jdf.queryExecution().executedPlan())
 
     def execute(
         self,
@@ -167,16 +151,29 @@ class Workspace:
         digest: bool = True,
     ) -> Execution:
         """Run a query once under a policy; with a `tier`, everything planopt keeps of a plan is captured as well."""
+        with self._fresh_after_a_hang(policy):
+            return execute(
+                self.isolated(policy),
+                lambda: self.frame(query, binding, policy),
+                tag=self._tag(query, binding, policy),
+                timeout_s=timeout_s,
+                tier=tier,
+                instruments=self.instruments,
+                digest=digest,
+            )
+
+    @contextmanager
+    def _fresh_after_a_hang(self, policy: Policy) -> Iterator[None]:
+        """The thread left behind still has the session: the next one who asks gets another."""
+        try:
+            yield
+        except QueryHangs:
+            self._sessions.pop(policy.settings, None)
+            raise
+
+    def _tag(self, query: Query, binding: int, policy: Policy) -> str:
         self._executions += 1
-        return execute(
-            self.isolated(policy),
-            lambda: self.frame(query, binding, policy),
-            tag=f"{query.id}#{binding}/{policy.id}/{self._unique}-{self._executions}",
-            timeout_s=timeout_s,
-            tier=tier,
-            instruments=self.instruments,
-            digest=digest,
-        )
+        return f"{query.id}#{binding}/{policy.id}/{self._unique}-{self._executions}"
 
     def replanned(self, query: Query, binding: int) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
         """The query planned once more, with all that is kept of planning; nothing is executed."""
@@ -184,9 +181,11 @@ class Workspace:
         execution: Any = with_digest(frame)._jdf.queryExecution()
         seen = self.capture.read(execution.executedPlan(), "initial")
         optimized = self.capture.jvm.tree(execution.optimizedPlan())
-        scans = self.instruments.scans.planned(execution.executedPlan(), seen.tree, optimized).facts
+        asked = self.capture.scans(execution.executedPlan())
+        scans = self.instruments.scans.planned(execution.executedPlan(), asked, seen.tree, optimized).facts
+        inspector = self.instruments.inspector
         return (
-            self.instruments.inspector.planned(self.isolated(ORIGINAL), frame, execution, optimized),
+            inspector.planned(self.isolated(ORIGINAL), frame, execution, inspector.analyzed(frame), optimized),
             seen.plan,
             scans,
         )
@@ -200,30 +199,32 @@ class Workspace:
     def promises_order(self, query: Query, binding: int) -> bool:
         return sort_columns(self.frame(query, binding)) is not None
 
-    def difference(self, query: Query, binding: int, expected: Policy, actual: Policy) -> str:
+    def difference(self, query: Query, binding: int, expected: Policy, actual: Policy, *, timeout_s: float) -> str:
         """What differs, row by row and in the promised order, between a query's results under two policies."""
-        self._executions += 1
-        return difference(
-            self.spark,
-            lambda: self.frame(query, binding, expected),
-            lambda: self.frame(query, binding, actual),
-            f"{self.workload.store}/_scratch/{query.id}-{self._unique}-{self._executions}",
-        )
+        tag = f"compare/{self._tag(query, binding, actual)}"
+        scratch = f"{self.workload.store}/_scratch/{query.id}-{self._unique}-{self._executions}"
+
+        def compared(progress: Progress) -> str:
+            progress.step = "running"
+            return difference(
+                self.spark,
+                lambda: self.frame(query, binding, expected),
+                lambda: self.frame(query, binding, actual),
+                scratch,
+            )
+
+        return bounded(self.spark.sparkContext, compared, tag=tag, timeout_s=timeout_s)
+
+    def newest_versions(self, query: Query) -> dict[str, int | None]:
+        """The version each table of the query has now; trials stay on the pinned ones, but a commit disturbs them."""
+        return newest_versions(self.tables_read(query))
 
     def effective_settings(self, names: Iterable[str]) -> dict[str, str]:
-        """What the catalogue's knobs are set to in this Spark; a knob it does not know is an error, not a no-op."""
-        values = {}
-        for name in names:
-            if not self.spark.conf.isModifiable(name):
-                raise KnobUnknown(
-                    f"{name!r} is no session setting of this Spark",
-                    where="knob catalogue",
-                    fix="correct the knob's name",
-                )
-            values[name] = str(self.spark.conf.get(name))
-        return {**values, "cores": str(self.cores)}
+        """What these settings are in this Spark; one it does not know or holds as another type is an error."""
+        memory = self.spark.sparkContext.getConf().get("spark.driver.memory", "1g")
+        return {**self.knobs.effective(names), "cores": str(self.cores), "driver_memory": str(memory)}
 
     def close(self) -> None:
         """Forget the isolated sessions; the Spark session itself belongs to the process."""
         self._sessions.clear()
-        self._gated.clear()
+        self.frames.forget()

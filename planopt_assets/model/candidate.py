@@ -10,7 +10,10 @@ from planopt_assets.model.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One policy worth a trial, or dropped with the reason; `diff` reads like a patch of the plan."""
+    """One policy worth a trial, or dropped with the reason; `diff` reads like a patch of the plan.
+
+    It is empty for what works only at run time, and for what was dropped.
+    """
 
     query_id: str
     policy: Policy
@@ -21,6 +24,7 @@ class Candidate:
     plan_fingerprint: str
     topology_hash: str
     input_fingerprint: str
+    took_effect: tuple[str, ...] = ()  # the parts of the policy without which the plan would be another
 
     @property
     def id(self) -> str:

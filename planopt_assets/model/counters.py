@@ -49,6 +49,8 @@ class Counters:
     partition_bytes: int | None = None
     read_rows: int | None = None
     matched_rows: int | None = None
+    # Since schema version 3.
+    shuffle_blocks: int | None = None  # writing tasks times planned partitions: each is paid for, empty or not
 
     @staticmethod
     def names() -> tuple[str, ...]:

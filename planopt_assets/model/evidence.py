@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planopt_assets.model.counters import Counters
-from planopt_assets.model.plan import Exchange, Scan
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.signals import Aggregation, Exchange, Join, PythonFunction, Scan, Spill, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,12 @@ class Execution:
     counters: Counters
     exchanges: tuple[Exchange, ...]
     scans: tuple[Scan, ...]
+    joins: tuple[Join, ...] = ()
+    aggregations: tuple[Aggregation, ...] = ()
+    spills: tuple[Spill, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    functions: tuple[PythonFunction, ...] = ()
+    effective_rules: tuple[str, ...] | None = None  # of the optimizer, that changed the plan; None: not recorded
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,11 @@ def input_fingerprint(
     contract: dict[str, str],
     *,
     captured: bool,
+    known_as: str | None = None,
 ) -> str:
     """Everything that could change an outcome: query, table versions, settings, budgets, and planopt's own rules.
+
+    `known_as` is the fingerprint of an earlier spelling of the same query, whose evidence then stands.
 
     The mode is left out on purpose: evidence gathered in `advise` may be promoted in `auto`. Which tables are
     registered matters only to a query that was not `captured`: one of them may be the one it was refused for.
@@ -46,7 +49,7 @@ def input_fingerprint(
     return content_id(
         "inp",
         {
-            "query": query_fingerprint(query, source_text),
+            "query": known_as or query_fingerprint(query, source_text),
             "runs_per_day": query.runs_per_day,
             "tables": sorted([t.name, t.table_id, t.version] for t in tables),
             "master": workload.master,
@@ -57,6 +60,30 @@ def input_fingerprint(
             "seed": workload.seed,
             "allow_python": workload.allow_python,
             "registered": None if captured else sorted(_registration(workload, t) for t in workload.tables),
+            "contract": contract,
+        },
+    )
+
+
+def context_hash(
+    workload: Workload, query: Query, tables: tuple[PinnedTable, ...], schemas: str, contract: dict[str, str]
+) -> str:
+    """What a verdict depends on besides the query's text and the size of its tables; another context re-opens it.
+
+    Budgets, seed and the limits for automation are left out: they decide what is tried, not what a trial shows.
+    `schemas` is the hash of the tables' contract.
+    """
+    return content_id(
+        "ctx",
+        {
+            "bindings": [list(map(list, b)) for b in query.bindings],
+            "tables": sorted([t.name, t.table_id] for t in tables),
+            "schemas": schemas,
+            "master": workload.master,
+            "settings": dict(workload.spark_settings),
+            "pin": dict(workload.knobs.pin),
+            "objective": workload.objective,
+            "allow_python": workload.allow_python,
             "contract": contract,
         },
     )

@@ -39,6 +39,7 @@ class PlanNode:
     estimate: Estimate = Estimate()
     row_bytes: int | None = None
     partition_bytes: tuple[int, int, int] | None = None
+    reuses: int | None = None  # the node whose result it reads again: an exchange or a sub-query
 
     def metric(self, name: str) -> int | None:
         return dict(self.metrics).get(name)
@@ -51,23 +52,3 @@ class Plan:
     phase: str
     nodes: tuple[PlanNode, ...]
     extractor: str
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A shuffle the planner may resize: how many partitions it planned and what went through it."""
-
-    node: int
-    partitions: int
-    bytes_written: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What one scan of a registered table read, and into how many tasks it was split."""
-
-    node: int
-    table: str
-    files: int
-    bytes: int
-    splits: int

@@ -7,7 +7,7 @@ from typing import Literal
 
 from planopt_assets.model.counters import Counters
 
-TrialStatus = Literal["ok", "timed_out", "failed"]
+TrialStatus = Literal["ok", "timed_out", "failed", "tainted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One execution of one binding under one policy; warm-ups are stored but never counted."""
+    """One execution of one binding under one policy; warm-ups and tainted ones are stored but never counted."""
 
     id: str
     policy_id: str
@@ -45,6 +45,7 @@ class Trial:
     binding: int
     warm_up: bool
     status: TrialStatus
-    error: str = ""
+    error: str = ""  # why it is not `ok`
     counters: Counters | None = None
     digest: Digest | None = None
+    topology_hash: str | None = None  # of the plan it ended with

@@ -9,11 +9,9 @@ from planopt_assets.model.plan import Estimate, Plan, PlanNode
 from planopt_assets.model.scan import ScanFacts
 from planopt_assets.observe.cost_text import cost_estimate
 from planopt_assets.observe.fingerprint import scanned_table
-from planopt_assets.observe.signals import ROWS
+from planopt_assets.observe.metrics import DATA_SIZE, actual_rows
 
 ROW_HEADER = 8  # Spark adds this to the width of every row it reckons with
-_WRITTEN_ROWS = "shuffle records written"
-_DATA_SIZE = "data size"
 # Times by name, each with how many of its units are a millisecond.
 _TIMES = {
     "scan time": 1,
@@ -76,13 +74,9 @@ def with_log_rows(plan: Plan, scans: Sequence[ScanFacts]) -> Plan:
     return replace(plan, nodes=tuple(nodes))
 
 
-def actual_rows(node: PlanNode) -> int | None:
-    return node.metric(_WRITTEN_ROWS) if node.kind == "Exchange" else node.metric(ROWS)
-
-
 def actual_bytes(node: PlanNode) -> int | None:
     """What an exchange weighed; elsewhere rows times the planner's own width, so that like is compared with like."""
-    if (size := node.metric(_DATA_SIZE)) is not None:
+    if (size := node.metric(DATA_SIZE)) is not None:
         return size
     rows = actual_rows(node)
     return rows * (node.row_bytes + ROW_HEADER) if rows is not None and node.row_bytes is not None else None
@@ -91,7 +85,7 @@ def actual_bytes(node: PlanNode) -> int | None:
 def misjudged(node: PlanNode) -> Misjudged | None:
     """By rows where the estimate has them, else by bytes; None where nothing can be compared.
 
-    >>> node = PlanNode(0, -1, "Filter", "", ((ROWS, 9),), Estimate(rows=999, source="plan"))
+    >>> node = PlanNode(0, -1, "Filter", "", (("number of output rows", 9),), Estimate(rows=999, source="plan"))
     >>> misjudged(node).factor
     100.0
     """

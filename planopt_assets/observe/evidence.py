@@ -4,20 +4,59 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.evidence import Evidence, Execution
-from planopt_assets.model.plan import Exchange, Scan
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.signals import (
+    Aggregation,
+    Exchange,
+    Join,
+    JoinInput,
+    PythonFunction,
+    Scan,
+    Signals,
+    Spill,
+    Stage,
+)
 from planopt_assets.model.trial import Digest, FloatSummary
 
+_CLASSES: dict[str, type[Any]] = {
+    "exchanges": Exchange,
+    "scans": Scan,
+    "joins": Join,
+    "aggregations": Aggregation,
+    "spills": Spill,
+    "stages": Stage,
+    "functions": PythonFunction,
+}
 
-def signals_json(exchanges: Sequence[Exchange], scans: Sequence[Scan]) -> str:
-    return json.dumps(
-        {"exchanges": [asdict(x) for x in exchanges], "scans": [asdict(s) for s in scans]}, sort_keys=True
-    )
+
+def signals_json(signals: Signals) -> str:
+    return json.dumps(asdict(signals), sort_keys=True)
+
+
+def signals_from_json(text: str) -> Signals:
+    """Rows of an older planopt lack what it did not look at: that has the default, which is nothing known.
+
+    >>> signals_from_json('{"exchanges": [{"node": 2, "partitions": 200, "bytes_written": 9}], "scans": []}').joins
+    ()
+    """
+    content = json.loads(text)
+    return Signals(**{name: tuple(_signal(kind, s) for s in content.get(name, ())) for name, kind in _CLASSES.items()})
+
+
+def _signal(kind: type[Any], content: Mapping[str, Any]) -> Any:
+    """JSON knows lists but no tuples, and the inputs of a join are objects of their own."""
+    return kind(**{name: _value(value) for name, value in content.items()})
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _signal(JoinInput, value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def digest_json(digest: Digest) -> str:
@@ -51,10 +90,10 @@ def evidence_from_rows(
 
 
 def _execution(artifact: Mapping[str, Any], counters: Mapping[str, Any]) -> Execution:
-    signals = json.loads(artifact["signals"])
+    signals = signals_from_json(artifact["signals"])
     return Execution(
         observation_id=artifact["observation_id"],
         counters=Counters(**{name: counters[name] for name in Counters.names()}),
-        exchanges=tuple(Exchange(**x) for x in signals["exchanges"]),
-        scans=tuple(Scan(**s) for s in signals["scans"]),
+        effective_rules=None if artifact.get("effective_rules") is None else tuple(artifact["effective_rules"]),
+        **{f.name: getattr(signals, f.name) for f in fields(signals)},
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from planopt_assets.errors import ExplainUnreadable
 from planopt_assets.model.plan import Plan
-from planopt_assets.observe.explain.details import detail, fewest_children
+from planopt_assets.observe.explain.details import detail, fewest_children, scan_metadata
 from planopt_assets.observe.explain.paragraphs import Explained, Subquery, all_nodes, read_explained
 from planopt_assets.observe.explain.tree import TreeNode
 from planopt_assets.observe.normalise import normalise
@@ -113,7 +113,8 @@ class _Assembly:
         hosted = self._hosted.get(node.id, [])
         self._check_hosts(node.id, paragraph.body, hosted)
         below = [self.info(child, cached) for child in children] + [self._subquery(s, cached) for s in hosted]
-        return _info(paragraph.kind, self._detail(node.id, node.label), below)
+        told = scan_metadata(paragraph.kind, paragraph.body)
+        return _info(paragraph.kind, self._detail(node.id, node.label), below, told)
 
     def _detail(self, number: int, label: str) -> str:
         paragraph = self._explained.paragraphs[number]
@@ -179,5 +180,6 @@ def _visited(tree: TreeNode) -> Iterator[int]:
             stack.extend(node.children)
 
 
-def _info(kind: str, text: str, children: list[Info]) -> Info:
-    return {"nodeName": kind, "simpleString": text, "children": children, "metrics": []}
+def _info(kind: str, text: str, children: list[Info], metadata: Mapping[str, str] | None = None) -> Info:
+    node = {"nodeName": kind, "simpleString": text, "children": children, "metrics": []}
+    return node | ({"metadata": metadata} if metadata else {})

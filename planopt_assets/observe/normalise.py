@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from planopt_assets.model.location import plain_path
@@ -22,6 +23,7 @@ _SHELLS = re.compile(
 _EXPRESSION_ID = re.compile(r"#(\d+)L?")
 _PLAN_ID = re.compile(r",? ?\[plan_id=\d+\]")
 _SUBQUERY_ID = re.compile(r"\[id=#\d+\]")
+_OWN_ID = re.compile(r"\[(?:plan_id=|id=#)(\d+)\]$")
 _LOCATION = re.compile(r"Location: \w+\s?\(\d+ paths\)\[([^\]]*)\]")
 _RANDOM = re.compile(r"^Sample |\b(randn?|uuid|shuffle|randstr|uniform)\(")
 _SEED = re.compile(r"(?<=[(, ])-?\d{15,}(?=[), ]|$)")  # drawn at analysis when the query gives none
@@ -49,14 +51,16 @@ def normalise(
     values = metric_values or {}
     by_metric = {metric: operator for operator in operators for metric in operator.metric_ids}
     nodes: list[PlanNode] = []
+    own_ids: list[str | None] = []
 
     def renumbered(found: re.Match[str]) -> str:
         return f"#{ids.setdefault(found[1], len(ids))}" if int(found[1]) >= first_id else found[0]
 
-    for node, parent in _walk(info):
+    for node, parent in walk(info):
         detail = _EXPRESSION_ID.sub(renumbered, _neutral(node["simpleString"], tables))
         metrics = {m["name"]: values[m["accumulatorId"]] for m in node["metrics"] if m["accumulatorId"] in values}
         operator = next((by_metric[i] for m in node["metrics"] if (i := m["accumulatorId"]) in by_metric), None)
+        own_ids.append(found[1] if (found := _OWN_ID.search(node["simpleString"])) else None)
         nodes.append(
             PlanNode(
                 len(nodes),
@@ -69,10 +73,19 @@ def normalise(
                 operator.partition_bytes if operator else None,
             )
         )
-    return Plan(phase, tuple(nodes), EXTRACTOR)
+    return Plan(phase, tuple(_with_reuse(nodes, own_ids)), EXTRACTOR)
 
 
-def _walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
+def _with_reuse(nodes: Sequence[PlanNode], own_ids: Sequence[str | None]) -> Iterator[PlanNode]:
+    """What is reused shows the id of the original, which may stand before or after it."""
+    shared = ("Exchange", "BroadcastExchange", "Subquery")
+    originals = {i: n.index for n, i in zip(nodes, own_ids, strict=True) if i and n.kind.startswith(shared)}
+    for node, own_id in zip(nodes, own_ids, strict=True):
+        reuses = originals.get(own_id) if own_id and node.kind.startswith("Reused") else None
+        yield node if reuses is None else replace(node, reuses=reuses)
+
+
+def walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
     """Depth first, each node with the index its parent got; shells are skipped, reused exchanges not entered again."""
     index = 0
     stack: list[tuple[Mapping[str, Any], int]] = [(info, ROOT)]

@@ -10,6 +10,8 @@ from planopt_assets.redaction import is_secret_name
 WITHHELD = "(withheld)"
 
 _PLAN_SHAPING = (
+    # of the Parquet reader, which is handed every session setting
+    "parquet.filter.",
     "spark.sql.adaptive.",
     "spark.sql.ansi.",
     "spark.sql.autoBroadcastJoinThreshold",
@@ -29,6 +31,7 @@ _PLAN_SHAPING = (
     "spark.sql.limit.",
     "spark.sql.mapKeyDedupPolicy",
     "spark.sql.maxBroadcastTableSize",
+    "spark.sql.objectHashAggregate.",
     "spark.sql.optimizer.",
     "spark.sql.parquet.",
     "spark.sql.planChangeValidation",
@@ -43,6 +46,8 @@ _PLAN_SHAPING = (
     "spark.sql.subquery.",
     "spark.sql.timestampType",
     "spark.sql.window.",
+    "spark.databricks.delta.deletionVectors.useMetadataRowIndex",
+    "spark.databricks.delta.generatedColumn.",
     "spark.databricks.delta.optimizeMetadataQuery.",
     "spark.databricks.delta.snapshotPartitions",
     "spark.databricks.delta.stalenessLimit",

@@ -15,16 +15,15 @@ from planopt_assets.observe.contract import contract_hash, contract_of
 from planopt_assets.observe.estimates import (
     Misjudged,
     actual_bytes,
-    actual_rows,
     misjudged,
     operator_ms,
 )
 from planopt_assets.observe.evidence import digest_json, signals_json
 from planopt_assets.observe.explain_text import explain_rows
 from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
+from planopt_assets.observe.metrics import actual_rows
 from planopt_assets.observe.pushdown.rows import outcome_row
 from planopt_assets.observe.schema_provenance import InputSchema, schema_provenance
-from planopt_assets.observe.signals import resizable_exchanges, scans
 from planopt_assets.observe.stored_plan import pack, tree_of
 from planopt_assets.redaction import redact_all
 
@@ -32,12 +31,13 @@ if TYPE_CHECKING:
     from planopt_assets.engine.execute import Execution
     from planopt_assets.model.bundle import Planned
     from planopt_assets.model.scan import ScanFacts, ScanOutcome
+    from planopt_assets.model.signals import Signals
     from planopt_assets.model.table_facts import TableFacts
 
 Row = dict[str, Any]
 
 
-def plan_columns(execution: Execution, final: Plan) -> Row:
+def plan_columns(execution: Execution, final: Plan, signals: Signals) -> Row:
     """The physical plans: hashes, signals for rules, and the trees themselves."""
     initial, digest = execution.initial, execution.digest
     assert initial is not None
@@ -50,7 +50,7 @@ def plan_columns(execution: Execution, final: Plan) -> Row:
         "final_plan_fingerprint": plan_fingerprint(final),
         "final_topology_hash": topology_hash(final),
         "extractor": initial.extractor,
-        "signals": signals_json(resizable_exchanges(final), scans(final, execution.splits)),
+        "signals": signals_json(signals),
         "digest": digest_json(digest),
         "plan": packed,
         **_logical_columns(execution.planned, kept),

@@ -25,11 +25,11 @@ def spark_tokens(sql: str) -> tuple[str, list[Token]]:
     """
     flat = ""
     end = 0
-    for token in _tokens(sql):
+    for token in own_tokens(sql):
         gap = sql[end : token.start]
         _check_gap(gap)
         if token.token_type is TokenType.SEMICOLON:
-            if _tokens(sql[token.end + 1 :]):
+            if own_tokens(sql[token.end + 1 :]):
                 raise NotCanonical("it is more than one statement")
             break
         # Neighbours stay neighbours: `'it''s'` is not `'it' 's'`, and `>>` is not `> >`.
@@ -37,13 +37,13 @@ def spark_tokens(sql: str) -> tuple[str, list[Token]]:
         end = token.end + 1
     else:
         _check_gap(sql[end:])
-    tokens = _tokens(flat)
+    tokens = own_tokens(flat)
     if not tokens or tokens[0].token_type not in _QUERY_STARTS:
         raise NotCanonical("it does not begin like a query")
     return flat, tokens
 
 
-def _tokens(text: str) -> list[Token]:
+def own_tokens(text: str) -> list[Token]:
     """Without the tokens sqlglot makes up: `1L` comes as `1`, `::` and `BIGINT`, all at one place."""
     try:
         tokens = SPARK.tokenize(text)

@@ -34,6 +34,7 @@ from planopt_assets.observe.estimates import (
 )
 from planopt_assets.observe.pushdown.classify import classify
 from planopt_assets.observe.pushdown.thresholds import Thresholds
+from planopt_assets.observe.signals.collect import collect
 from planopt_assets.observe.tasks import task_rows
 from planopt_assets.redaction import redact
 from planopt_assets.run import Rows, Run, StageResult, unchanged
@@ -87,9 +88,9 @@ class _Observation:
         self.tier = _tier(run, query)
 
     def take(self) -> StageResult:
-        from planopt_assets.decide.knobs import CATALOGUE
+        from planopt_assets.decide.catalogue import CATALOGUE, LOOKED_AT
 
-        self.settings = self.run.workspace.effective_settings(k.name for k in CATALOGUE)
+        self.settings = self.run.workspace.effective_settings([*(k.name for k in CATALOGUE), *LOOKED_AT])
         bindings = range(len(self.query.bindings))
         try:
             executions = [self._execute_warm(binding) for binding in bindings]
@@ -126,13 +127,17 @@ class _Observation:
         understood = understand(query.sql, planned, facts, workspace.first_expression_id)
         contract = to_rows.contract_id(facts)
         threshold = workspace.broadcast_threshold
+        settings = dict(planned.environment.settings)
+        outcomes = [classify(s, execution.offers[s.table], settings, self.thresholds) for s in scans]
+        facts_of_scans = list(zip(scans, outcomes, strict=True))
+        signals = collect(initial, final, execution.splits, facts_of_scans, understood.udfs, execution.join_targets)
         observation = self._row(
             binding,
             facts,
             {
                 "status": "captured",
                 "capture_tier": self.tier,
-                **to_rows.plan_columns(execution, final),
+                **to_rows.plan_columns(execution, final, signals),
                 **to_rows.estimate_columns(final, misled_joins(initial, final, threshold)),
                 **to_rows.understood_columns(understood, facts, planned),
                 **to_rows.bundle_columns(
@@ -160,15 +165,14 @@ class _Observation:
                 **asdict(execution.counters),
             }
         )
-        settings = dict(planned.environment.settings)
-        outcomes = [classify(s, execution.offers[s.table], settings, self.thresholds) for s in scans]
         self.rows["scan_outcomes"] += [
-            to_rows.scan_row(query.id, observation, binding, scan, outcome)
-            for scan, outcome in zip(scans, outcomes, strict=True)
+            to_rows.scan_row(query.id, observation, binding, scan, outcome) for scan, outcome in facts_of_scans
         ]
         lineage = understood.lineage
         self.rows["lineage"] += edges(query.id, STAGE, observation, _columns_read(self.tables, lineage))
-        return describe(initial, execution.splits, outcomes, lineage, understood.udfs), lineage
+        return describe(
+            initial, execution.splits, [outcome for _, outcome in facts_of_scans], lineage, understood.udfs
+        ), lineage
 
     def _edits(self, understood: Understood, facts: Sequence[TableFacts]) -> list[str]:
         """What changed in the text since the query was last captured; nothing where only its spelling did."""
@@ -291,4 +295,4 @@ def _result(
     reads = "Reads " + ", ".join(t.ref for t in tables)
     markdown = "\n".join(["| counter | value |", "|---|---|", *lines, "", reads, "", described])
     summary = f"{numbers['cpu_s']:.1f} s CPU, {numbers['tasks']} tasks"
-    return StageResult(query_id, True, summary, numbers, markdown, lineage.outputs)
+    return StageResult(query_id, True, summary, numbers, markdown, columns=lineage.outputs)

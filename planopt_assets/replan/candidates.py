@@ -1,20 +1,80 @@
-"""Which policies to plan: every proposal by itself, and all of them together as a trial of its own."""
+"""Which policies to plan next: a few proposals by themselves, and together what stands alone; fewest executions first.
+
+A pass plans the three proposals that promise most, and those of them that change the plan together, as a trial of its
+own. What comes after depends on the verdicts. Worked: A, B and C are planned with A+B+C; A and B are accepted, C and
+A+B+C are not. The next pass plans A+B. If none were accepted, the next pass would plan the next three proposals.
+"""
 
 from __future__ import annotations
 
-from planopt_assets.model.decision import Decision, proposals
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import Policy
 
+AT_ONCE = 3
 
-def policies_to_plan(decisions: tuple[Decision, ...]) -> tuple[tuple[Policy, tuple[str, ...]], ...]:
-    """Each policy once, with the decisions behind it; the combination comes last, and is judged like any other."""
-    wanted = proposals(decisions)
+Tried = dict[str, str]
+"""Policy id -> `dropped`, `kept` (planned, not judged yet), or the outcome of its verdict."""
+
+Planned = tuple[Policy, tuple[str, ...]]
+"""A policy with the decisions behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What a decision proposes: the policy, and what it gains at least."""
+
+    decision_id: str
+    policy: Policy
+    gain_cpu_ns: int
+
+    @staticmethod
+    def of(row: Mapping[str, Any]) -> Proposed:
+        return Proposed(row["decision_id"], Policy.from_json(row["policy_after"]), row["expected_gain_cpu_ns"])
+
+
+def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tuple[Planned, ...]:
+    """The next proposals to plan by themselves; none while one waits for its verdict or was accepted."""
+    if {"kept", "accept"} & set(tried.values()):
+        return ()
     found: dict[Policy, tuple[str, ...]] = {}
-    for decision in wanted:
-        found[decision.policy_after] = (*found.get(decision.policy_after, ()), decision.id)
-    if len(found) > 1:
-        combined = wanted[0].policy_before
-        for decision in wanted:
-            combined = combined.with_settings(dict(decision.policy_after.settings))
-        found.setdefault(combined, tuple(d.id for d in wanted))
-    return tuple(found.items())
+    for one in by_gain(proposed):
+        if one.policy.id not in tried:
+            found[one.policy] = (*found.get(one.policy, ()), one.decision_id)
+    return tuple(found.items())[:AT_ONCE]
+
+
+def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Planned | None:
+    """All proposals that hold by themselves, as one policy; None where that is nothing new.
+
+    Where two do not go together (one knob, two values), the one that gains more is in.
+    """
+    together: Policy | None = None
+    ids: tuple[str, ...] = ()
+    for one in by_gain(proposed):
+        if tried.get(one.policy.id) not in ("kept", "accept"):
+            continue
+        if together is None or compose(together, one.policy):
+            together = one.policy if together is None else together.merged(one.policy)
+            ids = (*ids, one.decision_id)
+    return (together, ids) if together is not None and together.id not in tried else None
+
+
+def by_gain(proposed: Sequence[Proposed]) -> list[Proposed]:
+    """The largest expected gain first; equal ones in the order of the rules."""
+    return sorted(proposed, key=lambda p: -p.gain_cpu_ns)
+
+
+def compose(one: Policy, other: Policy) -> bool:
+    """Whether two policies can be in force together: they give no knob two values and no join input two strategies.
+
+    >>> compose(Policy.of({"a": "1"}), Policy.of({"a": "2"}))
+    False
+    """
+    settings, strategies = dict(one.settings), {Hint.parse(h).target: Hint.parse(h).strategy for h in one.hints}
+    return all(settings.get(name, value) == value for name, value in other.settings) and all(
+        strategies.get(hint.target, hint.strategy) == hint.strategy for hint in map(Hint.parse, other.hints)
+    )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.errors import PlanoptError
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.decision import Decision
-from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
-from planopt_assets.replan.candidates import policies_to_plan
-from planopt_assets.replan.diff import plan_diff
+from planopt_assets.model.policy import Policy
+from planopt_assets.replan.candidates import Proposed, combination, next_singles
+from planopt_assets.replan.planned import planned_candidate
 from planopt_assets.run import Run, StageResult, unchanged
 from planopt_assets.store.lineage import edges
 
@@ -48,44 +44,21 @@ def replan(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 
 
 def _candidates(run: Run, query: Query, standing: Standing) -> list[Candidate]:
-    decisions = tuple(_decision(d) for d in standing.decisions)
-    assert standing.input_fingerprint is not None
-    return [
-        _planned(run, query, policy, ids, standing.input_fingerprint) for policy, ids in policies_to_plan(decisions)
-    ]
+    """Proposals by themselves until one changes the plan, then together those that do."""
+    proposed, tried = [Proposed.of(d) for d in standing.proposed], standing.tried
+    found: list[Candidate] = []
 
+    def plan(policy: Policy, decision_ids: tuple[str, ...]) -> None:
+        assert standing.input_fingerprint is not None
+        found.append(planned_candidate(run.workspace, query, policy, decision_ids, standing.input_fingerprint))
+        tried[policy.id] = "kept" if found[-1].kept else "dropped"
 
-def _planned(run: Run, query: Query, policy: Policy, decision_ids: tuple[str, ...], inputs: str) -> Candidate:
-    """Plan all bindings under the policy; the diff of the first that differs stands for the candidate."""
-    diff, fingerprint, topology = "", "", ""
-    try:
-        for binding in range(len(query.bindings)):
-            before, splits_before = run.workspace.plan(query, binding, ORIGINAL)
-            after, splits_after = run.workspace.plan(query, binding, policy)
-            diff = diff or plan_diff(before, after, splits_before, splits_after)
-            if binding == 0:
-                fingerprint, topology = plan_fingerprint(after), topology_hash(after)
-        reason = "the plan changes" if diff else "dropped: plan and partitioning stay the same"
-    except PlanoptError as error:
-        diff, reason = "", f"dropped: it cannot be planned: {error}"
-    return Candidate(query.id, policy, decision_ids, bool(diff), reason, diff, fingerprint, topology, inputs)
-
-
-def _decision(row: dict[str, Any]) -> Decision:
-    return Decision(
-        kind=row["kind"],
-        query_id=row["query_id"],
-        rule=row["rule"],
-        policy_before=Policy.from_json(row["policy_before"]),
-        policy_after=Policy.from_json(row["policy_after"]),
-        reason=row["reason"],
-        expected_gain_cpu_ns=row["expected_gain_cpu_ns"],
-        arithmetic=tuple(json.loads(row["arithmetic"]).items()),
-        evidence_ids=tuple(row["evidence_ids"]),
-        input_fingerprint=row["input_fingerprint"],
-        plan_fingerprint=row["plan_fingerprint"],
-        catalogue_version=row["catalogue_version"],
-    )
+    while singles := next_singles(proposed, tried):
+        for single in singles:
+            plan(*single)
+    if together := combination(proposed, tried):
+        plan(*together)
+    return found
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:
@@ -101,11 +74,17 @@ def _row(candidate: Candidate) -> dict[str, Any]:
         "plan_fingerprint": candidate.plan_fingerprint,
         "topology_hash": candidate.topology_hash,
         "input_fingerprint": candidate.input_fingerprint,
+        "took_effect": list(candidate.took_effect),
     }
 
 
 def _result(query_id: str, candidates: list[Candidate]) -> StageResult:
     kept = [c for c in candidates if c.kept]
-    summary = f"{len(kept)} of {len(candidates)} candidates change the plan"
-    parts = [f"**{c.policy.describe()}**: {c.reason}\n```diff\n{c.diff}\n```" for c in candidates]
+    summary = f"{len(kept)} of {len(candidates)} candidates are worth a trial"
+    parts = [f"**{c.policy.describe()}**: {_words(c)}\n```diff\n{c.diff}\n```" for c in candidates]
     return StageResult(query_id, True, summary, {"candidates": len(candidates), "kept": len(kept)}, "\n\n".join(parts))
+
+
+def _words(candidate: Candidate) -> str:
+    through = f", through {', '.join(candidate.took_effect)}" if candidate.kept and candidate.took_effect else ""
+    return candidate.reason + through

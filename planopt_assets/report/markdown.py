@@ -27,5 +27,7 @@ def _line(c: Criterion) -> str:
 def _number(name: str, value: float | None) -> str:
     if value is None:
         return ""
+    if name == "baseline_noise":
+        return f"{value:.0%}"
     timed = name.endswith("_ns") or name in ("objective:cpu", "objective:latency")
     return f"{value / 1e9:.3f} s" if timed else f"{value:,.0f}"

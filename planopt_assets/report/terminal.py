@@ -15,12 +15,14 @@ from rich.tree import Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from planopt_assets.agenda import Agenda
     from planopt_assets.model.gate import Gate
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.lineage import Node
     from planopt_assets.store.standing import Standing
 
 COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
+_NEEDS = {"needed": "yellow", "done": "green", "depends": "default", "off": "dim"}
 _WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width: do not fold at 80
 _OUT = Console(highlight=False, width=_WIDTH)
 _ERR = Console(stderr=True, highlight=False)
@@ -65,9 +67,43 @@ def print_standings(standings: Iterable[Standing]) -> None:
         gain = standing.gain.describe() if standing.gain else "-"
         why = escape(_decided_because(standing))
         in_force = f"g{standing.active.generation}" if standing.active else "original"
+        if standing.active is not None and standing.active.state != "accepted":
+            in_force += f" {standing.active.state}"
         verdict = f"[{color}]{standing.outcome}[/{color}]"
         table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
     _OUT.print(table)
+
+
+def print_agenda(agenda: Agenda) -> None:
+    """One line per query: each stage, and what trying it promises; then the order of the trials."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("#", "query", *(s.stage for i in agenda.items[:1] for s in i.steps), "saves", "trial", "rank", "why"):
+        table.add_column(name, overflow="fold")
+    for item, facts in zip(agenda.items, agenda.facts(), strict=True):
+        promise = item.promise
+        tried = promise.trial_cost_ns > 0
+        first = next((s for s in item.steps if s.need == "needed"), None)
+        words = f"{first.stage}: {first.why}" if first else "nothing to do"
+        table.add_row(
+            str(facts["order"] or "-"),
+            item.query_id,
+            *(f"[{_NEEDS[s.need]}]{s.need}[/{_NEEDS[s.need]}]" for s in item.steps),
+            f"{promise.gain_ns_per_run / 1e9:.2f} s a run" if tried else "-",
+            f"{promise.trial_cost_ns / 1e9:.1f} s" if tried else "-",
+            f"{promise.rank:.1f}" + (f" (x {promise.discount:g})" if promise.discount != 1 else "") if tried else "-",
+            escape(words),
+        )
+    _OUT.print(table)
+    if not agenda.queries:
+        _OUT.print("Nothing to do: queries, tables and settings are unchanged since the last run.")
+
+
+def print_diff(facts: dict[str, Any]) -> None:
+    _OUT.print(f"{facts['id']}: original -> {facts['policy']} ({facts['role']})", style="bold", markup=False)
+    _OUT.print(facts["diff"] or "no other plan", markup=False, soft_wrap=True)
+    _OUT.print("\ntext, since the observation before:" if facts["edits"] else "\nthe text is as it was")
+    for edit in facts["edits"]:
+        _OUT.print(f"  {edit}", markup=False, soft_wrap=True)
 
 
 def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:

@@ -16,7 +16,7 @@ def why_facts(standing: Standing) -> dict[str, Any]:
     active = standing.active
     return {
         **standing.facts(),
-        "in_force": f"generation {active.generation}: {active.policy.describe()}" if active else "original",
+        "in_force": active.describe() if active else "original",
         "decisions": [
             {
                 "id": d["decision_id"],

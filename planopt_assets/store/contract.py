@@ -6,7 +6,7 @@ import os
 from functools import cache
 from importlib.metadata import version
 
-from planopt_assets.decide.knobs import CATALOGUE_VERSION
+from planopt_assets.decide.catalogue import CATALOGUE_VERSION
 from planopt_assets.decide.rules import RULES_VERSION
 from planopt_assets.observe.normalise import EXTRACTOR
 from planopt_assets.validate.judge import JUDGE_VERSION

@@ -16,6 +16,7 @@ KINDS = {
     "can": "candidate",
     "dec": "decision",
     "obs": "observation",
+    "exe": "execution",
     "pol": "policy",
 }
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.crash_points import reached
 from planopt_assets.errors import ChainBroken, PromotionConflict
 from planopt_assets.model.policy import Policy
-from planopt_assets.model.promotion import Promotion
+from planopt_assets.model.promotion import GENESIS, Chain, Promotion
+from planopt_assets.store.lineage import edges
 from planopt_assets.store.reader import StoreReader
 
 if TYPE_CHECKING:
@@ -14,10 +16,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-from planopt_assets.promote.next_generation import GENESIS
 
-
-def verified_chain(workload: str, query_id: str, rows: Sequence[dict[str, Any]]) -> tuple[Promotion, ...]:
+def verified_chain(workload: str, query_id: str, rows: Sequence[dict[str, Any]]) -> Chain:
     """All generations of a query, oldest first, each checked against the one before."""
     chain: list[Promotion] = []
     previous = GENESIS
@@ -34,8 +34,18 @@ def verified_chain(workload: str, query_id: str, rows: Sequence[dict[str, Any]])
     return tuple(chain)
 
 
-def newest(chain: tuple[Promotion, ...]) -> Promotion | None:
+def newest(chain: Chain) -> Promotion | None:
     return chain[-1] if chain else None
+
+
+def promotion_edges(promotion: Promotion) -> list[dict[str, Any]]:
+    """What a generation came from: its verdict and candidate, the generation it went back to, what made it go back.
+
+    All of it is in the row, so edges lost in a crash can be made again. A pin came from nothing but its policy.
+    """
+    restored = [f"pro-{promotion.query_id}-g{promotion.restores}"] if promotion.restores else []
+    parents = [p for p in (promotion.verdict_id, promotion.candidate_id) if p] + restored + [*promotion.evidence_ids]
+    return edges(promotion.query_id, "promote", promotion.id, parents or [promotion.policy.id])
 
 
 def commit(spark: SparkSession, reader: StoreReader, promotion: Promotion, run_id: str) -> None:
@@ -67,6 +77,9 @@ def commit(spark: SparkSession, reader: StoreReader, promotion: Promotion, run_i
         "input_fingerprint": promotion.input_fingerprint,
         "previous_hash": promotion.previous_hash,
         "chain_hash": promotion.chain_hash,
+        "restores": promotion.restores,
+        "who": promotion.who,
+        "evidence_ids": list(promotion.evidence_ids),
     }
     app_id = f"planopt:promote:{promotion.workload}:{promotion.query_id}"
     conflict: StoreWriteFailed | None = None
@@ -83,10 +96,11 @@ def commit(spark: SparkSession, reader: StoreReader, promotion: Promotion, run_i
         raise conflict
     if [(r["chain_hash"], r["run_id"]) for r in stored] != [(promotion.chain_hash, run_id)]:
         raise PromotionConflict(
-            f"another run promoted generation {promotion.generation} of query {promotion.query_id!r} first",
+            f"somebody else wrote generation {promotion.generation} of query {promotion.query_id!r} first",
             where=f"query {promotion.query_id}",
             fix="look at it with `planopt status`, then run again if the policy should still change",
         )
+    reached("after_promotion_commit")
 
 
 def _promotion(workload: str, row: dict[str, Any]) -> Promotion:
@@ -101,4 +115,7 @@ def _promotion(workload: str, row: dict[str, Any]) -> Promotion:
         candidate_id=row["candidate_id"],
         input_fingerprint=row["input_fingerprint"],
         previous_hash=row["previous_hash"],
+        restores=row["restores"],
+        who=row["who"],
+        evidence_ids=tuple(row["evidence_ids"] or ()),
     )

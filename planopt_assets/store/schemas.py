@@ -50,7 +50,7 @@ TABLES: dict[str, pa.Schema] = {
         extractor=_TEXT,
         tables=_TEXT,  # JSON: name, location, table_id, version of every table read
         settings=_TEXT,  # JSON: effective values of the catalogue's knobs, and cores
-        signals=_TEXT,  # JSON: resizable exchanges and scans
+        signals=_TEXT,  # JSON: `model/signals.py`
         digest=_TEXT,  # JSON: digest of the whole result
         plan=pa.binary(),  # zstd JSON: initial and final plan
         python_version=_TEXT,
@@ -197,11 +197,15 @@ TABLES: dict[str, pa.Schema] = {
         reason=_TEXT,
     ),
     "runtime_counters": _table(
-        execution_id=_TEXT,  # an observation or a trial
-        purpose=_TEXT,  # observe | trial
+        execution_id=_TEXT,  # an observation, a trial, or a run of the user's job
+        purpose=_TEXT,  # observe | trial | production
         policy_id=_TEXT,
         binding=_LONG,
         **dict.fromkeys(Counters.names(), _LONG),
+        # since version 3, of production runs only
+        action=_TEXT,  # frame | write | other: what the user's job did with the query
+        status=_TEXT,  # ok | failed
+        note=_TEXT,  # the error, or why it did not run under the policy in force
     ),
     # decide
     "policy_decisions": _table(
@@ -232,6 +236,7 @@ TABLES: dict[str, pa.Schema] = {
         plan_fingerprint=_TEXT,
         topology_hash=_TEXT,
         input_fingerprint=_TEXT,
+        took_effect=_TEXTS,  # parts of the policy without which the plan would be another
     ),
     # validate
     "trials": _table(
@@ -242,10 +247,11 @@ TABLES: dict[str, pa.Schema] = {
         position=_LONG,
         binding=_LONG,
         warm_up=_FLAG,
-        status=_TEXT,  # ok | timed_out | failed
+        status=_TEXT,  # ok | timed_out | failed | tainted
         error=_TEXT,
         digest=_TEXT,  # JSON
         input_fingerprint=_TEXT,
+        topology_hash=_TEXT,  # since version 3: of the plan it ended with
     ),
     "verdicts": _table(
         verdict_id=_TEXT,
@@ -265,6 +271,10 @@ TABLES: dict[str, pa.Schema] = {
         judge_version=_TEXT,
         trial_ids=_TEXTS,
         input_fingerprint=_TEXT,
+        canonical_fingerprint=_TEXT,  # with the two below: on which later inputs this verdict still counts
+        context_hash=_TEXT,
+        input_bytes=_LONG,  # all of the tables read
+        executions=_LONG,  # since version 3: the trials it rests on, and those of row-by-row comparisons
     ),
     # promote
     "active_policies": _table(
@@ -279,6 +289,9 @@ TABLES: dict[str, pa.Schema] = {
         input_fingerprint=_TEXT,
         previous_hash=_TEXT,
         chain_hash=_TEXT,
+        restores=_LONG,  # the generation whose policy is in force again; 0 is original
+        who=_TEXT,  # the person who chose it; null: automation
+        evidence_ids=_TEXTS,  # the rows that made it expire or revert
     ),
     # edges: a row -> the rows it was made from, and -> source tables at a version
     "lineage": _table(

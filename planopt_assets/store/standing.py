@@ -1,4 +1,4 @@
-"""Where every query stands: what the store knows about it for the inputs as they are now. Never starts Spark.
+"""Where a query stands: what the store knows about it for the inputs as they are now.
 
 Each stage asks this first and does only what is missing. That is why an unchanged query costs nothing, and why a
 killed run goes on where it stopped.
@@ -11,25 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.errors import TableUnreadable
-from planopt_assets.model.inputs import input_fingerprint, query_fingerprint
+from planopt_assets.decide.schedule import NO_PROMISE, Promise, promise
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
-from planopt_assets.store.contract import contract
-from planopt_assets.store.promotions import newest, verified_chain
+from planopt_assets.promote.chain import spent
+from planopt_assets.replan.candidates import Proposed, Tried, combination, next_singles
 
 if TYPE_CHECKING:
-    from planopt_assets.engine.tables import Pins
-    from planopt_assets.model.promotion import Promotion
-    from planopt_assets.model.workload import Query, Workload
-    from planopt_assets.store.reader import StoreReader
+    from planopt_assets.model.promotion import Chain, Promotion
+    from planopt_assets.promote.lifecycle import Lifecycle
+    from planopt_assets.promote.transitions import Expire, Revert
 
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One query: its current inputs and every stored row that was made from exactly these inputs."""
+    """One query: its current inputs, every stored row made from exactly these inputs, and what else still counts."""
 
     query_id: str
     query_fingerprint: str
@@ -41,6 +39,16 @@ class Standing:
     verdicts: Rows
     active: Promotion | None
     promoted_by: dict[str, Any] | None = None  # the verdict the active policy rests on, whatever its inputs were
+    carried: Sequence[dict[str, Any]] = ()  # accepted verdicts on similar inputs that a decision on these relies on
+    past_verdicts: Sequence[dict[str, Any]] = ()  # all of the query, whatever their inputs
+    canonical_fingerprint: str | None = None  # with the two below: which past verdicts count, and where these will
+    context_hash: str | None = None
+    input_bytes: int | None = None
+    changes: tuple[str, ...] = ()  # since the last observation; empty where it still stands, or there is none
+    chain: Chain = ()  # all generations; `active` is the last
+    due: Expire | Revert | None = None  # what watch found and nobody has written yet
+    policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
+    unlinked: bool = False  # a promotion has no lineage: its run was killed in between
 
     @property
     def observed(self) -> bool:
@@ -61,7 +69,16 @@ class Standing:
 
     @property
     def replanned(self) -> bool:
-        return bool(self.candidates) or (self.decided and not self.proposed)
+        """Every proposal that should be planned by now was: the first ones, and combinations of what was accepted."""
+        proposed = [Proposed.of(d) for d in self.proposed]
+        return self.decided and not next_singles(proposed, self.tried) and combination(proposed, self.tried) is None
+
+    @property
+    def tried(self) -> Tried:
+        """What became of each policy that was planned: `dropped`, `kept`, or its verdict."""
+        judged = {v["policy_id"]: v["outcome"] for v in self.verdicts}
+        planned = {c["policy_id"]: "kept" if c["kept"] else "dropped" for c in self.candidates}
+        return {policy: judged.get(policy, state) for policy, state in planned.items()}
 
     @property
     def proposed(self) -> Rows:
@@ -73,26 +90,50 @@ class Standing:
         return [c for c in self.candidates if c["kept"] and c["candidate_id"] not in judged]
 
     @property
+    def promise(self) -> Promise:
+        """What trying it is expected to gain and to cost."""
+        return self.promise_of(self.decisions)
+
+    def promise_of(self, decisions: Rows) -> Promise:
+        """The same for decisions that are only foreseen; nothing once every candidate has its verdict."""
+        if self.decided and self.replanned and not self.unjudged:
+            return NO_PROMISE
+        source = self.artifacts[0].get("statistics_source") if self.artifacts else None
+        return promise(decisions, source, candidates=len(self.unjudged))
+
+    @property
     def best(self) -> dict[str, Any] | None:
         """The accepted verdict with the best proven gain: the one whose interval ends lowest."""
-        accepted = [v for v in self.verdicts if v["outcome"] == "accept"]
-        return min(accepted, key=lambda v: (v["gain_high"], v["policy_id"]), default=None)
+        return self._best(frozenset())
 
     @property
     def to_promote(self) -> dict[str, Any] | None:
-        """The verdict that should be in force and is not."""
-        best = self.best
+        """The verdict that automation should put in force."""
+        return self.promotable(by_hand=False)
+
+    def promotable(self, *, by_hand: bool) -> dict[str, Any] | None:
+        """The best verdict whose policy is not in force and was not taken back; none while a person's pin stands."""
+        if self.active is not None and self.active.fixed:
+            return None
+        best = self._best(spent(self.chain, by_hand=by_hand))
         if best is None or (self.active is not None and self.active.policy.id == best["policy_id"]):
             return None
         return best
+
+    def _best(self, gone: frozenset[str]) -> dict[str, Any] | None:
+        accepted = [
+            v for v in (*self.verdicts, *self.carried) if v["outcome"] == "accept" and v["verdict_id"] not in gone
+        ]
+        return min(accepted, key=lambda v: (v["gain_high"], v["policy_id"]), default=None)
 
     @property
     def settled(self) -> bool:
         """Nothing left to do for these inputs."""
         if self.mode == "observe":
-            return self.captured
+            return self.observed and not self.failed
         done = self.replanned and not self.unjudged and not self.failed
-        return done and not (self.mode == "auto" and self.to_promote is not None)
+        left = self.due is not None or self.unlinked or (self.mode == "auto" and self.to_promote is not None)
+        return done and not left
 
     @property
     def outcome(self) -> str:
@@ -103,7 +144,7 @@ class Standing:
             return "refused"
         if "failed" in statuses:
             return "cannot_tell"
-        outcomes = {v["outcome"] for v in self.verdicts}
+        outcomes = {v["outcome"] for v in (*self.verdicts, *self.carried)}
         for outcome in ("accept", "inconclusive", "reject"):
             if outcome in outcomes:
                 return outcome
@@ -157,8 +198,13 @@ class Standing:
             "active_policy": dict(self.active.policy.settings) if self.active else {},
             "active_policy_id": self.active.policy.id if self.active else ORIGINAL.id,
             "generation": self.active.generation if self.active else 0,
+            "state": self.active.state if self.active else "original",
+            "state_reason": self.active.reason if self.active else "",
+            "due": self.due.reason if self.due else None,
+            "policies": [p.facts() for p in self.policies],
             "promotion_id": self.active.id if self.active else None,
             "verdict_id": self.deciding["verdict_id"] if self.deciding else None,
+            "carried_over": self.deciding in self.carried,
             "observation_ids": [a["observation_id"] for a in self.artifacts],
             "plan_fingerprints": [a["plan_fingerprint"] for a in self.artifacts],
             "topology_hashes": [a["topology_hash"] for a in self.artifacts],
@@ -166,61 +212,6 @@ class Standing:
         }
 
 
-def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str], pins: Pins) -> dict[str, Standing]:
-    """Every query of the workload; `sources` holds the text that defines each (SQL, or a module's source)."""
-    by_query = {
-        name: _by_query(reader.rows(name))
-        for name in ("plan_artifacts", "policy_decisions", "candidate_plans", "verdicts")
-    }
-    promotions = _by_query(reader.rows("active_policies"))
-    found = {}
-    for query in workload.queries:
-        rows = {name: groups.get(query.id, []) for name, groups in by_query.items()}
-        fingerprint = query_fingerprint(query, sources[query.id])
-        known = [a for a in rows["plan_artifacts"] if a["query_fingerprint"] == fingerprint]
-        inputs = _current_inputs(workload, query, sources[query.id], known, pins)
-        # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
-        artifacts = _last_run([a for a in known if a["input_fingerprint"] == inputs])
-        active = newest(verified_chain(workload.name, query.id, promotions.get(query.id, [])))
-        found[query.id] = Standing(
-            query_id=query.id,
-            query_fingerprint=fingerprint,
-            input_fingerprint=inputs,
-            mode=workload.mode,
-            artifacts=artifacts,
-            decisions=_last_run([d for d in rows["policy_decisions"] if d["input_fingerprint"] == inputs]),
-            candidates=_last_run([c for c in rows["candidate_plans"] if c["input_fingerprint"] == inputs]),
-            verdicts=_last_run([v for v in rows["verdicts"] if v["input_fingerprint"] == inputs]),
-            active=active,
-            promoted_by=next((v for v in rows["verdicts"] if active and v["verdict_id"] == active.verdict_id), None),
-        )
-    return found
-
-
-def _current_inputs(workload: Workload, query: Query, source: str, known: Rows, pins: Pins) -> str | None:
-    """The fingerprint of the tables this query read last time, as they are now."""
-    if not known:
-        return None
-    declared = {t.name: t.path for t in workload.tables}
-    try:
-        read = [pins.pin(t["name"], declared.get(t["name"]) or t["location"]) for t in json.loads(known[-1]["tables"])]
-    except TableUnreadable:
-        return None  # it was there before: looking again will say what is wrong with it
-    captured = known[-1]["status"] == "captured"
-    return input_fingerprint(workload, query, source, tuple(read), contract(workload.master), captured=captured)
-
-
 def _promise(decision: Mapping[str, Any]) -> float:
     """How much a decision would have saved: the one nearest to a proposal explains best why there is none."""
     return float(json.loads(decision["arithmetic"]).get("saving_cpu_ns_per_run", -1))
-
-
-def _by_query(rows: Rows) -> dict[str, Rows]:
-    groups: dict[str, Rows] = {}
-    for row in rows:
-        groups.setdefault(row["query_id"], []).append(row)
-    return groups
-
-
-def _last_run(rows: Sequence[dict[str, Any]]) -> Rows:
-    return [r for r in rows if r["run_id"] == rows[-1]["run_id"]]

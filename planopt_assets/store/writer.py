@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from planopt_assets.crash_points import reached
 from planopt_assets.errors import StoreWriteFailed
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 
@@ -30,6 +31,7 @@ def append(
     for table, new in rows.items():
         if new:
             write(spark, root, table, [{**common, **row} for row in new], app_id=f"planopt:{run_id}:{stage}", version=1)
+            reached(f"after_{stage}_{table}")
     return {table: len(new) for table, new in rows.items()}
 
 

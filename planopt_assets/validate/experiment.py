@@ -1,41 +1,46 @@
-"""One experiment: a query's baseline and its candidates, run in interleaved rounds until each is settled."""
+"""One experiment: a query's baseline and its candidates race in interleaved rounds until each is settled."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from planopt_assets.errors import PlanoptError, QueryTimedOut
+from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Criterion, Outcome, Verdict
+from planopt_assets.observe.fingerprint import topology_hash
+from planopt_assets.validate.budget import Budget, Clock
 from planopt_assets.validate.equality import compare
-from planopt_assets.validate.judge import Pair, Rules, judge, results_equal
+from planopt_assets.validate.judge import judge, results_equal
+from planopt_assets.validate.ledger import Ledger
+from planopt_assets.validate.race import outrun, time_limit
+from planopt_assets.validate.rules import Rules
 from planopt_assets.validate.schedule import round_order
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace
     from planopt_assets.model.workload import Query
 
-Clock = Callable[[], float]
-TIMEOUT_FACTOR, TIMEOUT_FLOOR_S = 2.0, 10.0
 VARIES = "the query's own result varies from run to run"
+STOPPED = "stopped by budget"
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A candidate with its verdict and the trials it rests on, the baseline's among them."""
+    """A candidate with its verdict, the trials it rests on (the baseline's among them), and all executions spent."""
 
     candidate: Candidate
     verdict: Verdict
     trial_ids: tuple[str, ...]
+    executions: int
 
 
 class Experiment:
-    """Round 0 warms up and is never counted; every execution of every round is checked for the same result."""
+    """Round 0 warms up: only its results count. Every execution of every round is checked for the same result."""
 
     def __init__(
         self,
@@ -50,151 +55,191 @@ class Experiment:
         rules: Rules | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        self.trials: list[Trial] = []
+        self._ledger = Ledger(len(query.bindings))
         self._workspace, self._query, self._observed = workspace, query, observed
         self._policies = {c.policy.id: c.policy for c in candidates} | {ORIGINAL.id: ORIGINAL}
         self._candidates = candidates
         self._observed_wall_s = dict(enumerate(observed_wall_s))
-        self._prefix, self._rules, self._clock = trial_prefix, rules or Rules(), clock
-        self._deadline = min(run_deadline, clock() + workspace.workload.budgets.per_query)
-        self._spent = dict.fromkeys(self._policies, 0.0)
+        self._prefix, self._rules = trial_prefix, rules or Rules()
+        self._budget = Budget(workspace.workload.budgets, run_deadline, clock)
+        self._compared = dict.fromkeys(self._policies, 0)  # executions for row-by-row comparisons
         self._settled: dict[str, Verdict] = {}
+        self._disturbed = 0  # rounds in a row
+
+    @property
+    def trials(self) -> list[Trial]:
+        return self._ledger.trials
 
     def run(self) -> list[Judged]:
         number = 0
         while self._open():
+            before = self._workspace.newest_versions(self._query)
             arms = [ORIGINAL.id, *self._open()]
             order = round_order(arms, self._workspace.workload.seed, self._query.id, number)
-            complete = all(self._run_arm(arm, number, position) for position, arm in enumerate(order))
-            if complete:
+            if all(self._run_arm(arm, number, position) for position, arm in enumerate(order)):
                 self._check_results(number)
-            self._judge(last=number >= self._rules.max_pairs)
+                self._check_tables(number, before)
+            self._judge(self._open())
             number += 1
-        return [Judged(c, self._settled[c.policy.id], self._trial_ids(c.policy.id)) for c in self._candidates]
+        return [self._judged(c) for c in self._candidates]
+
+    def _judged(self, candidate: Candidate) -> Judged:
+        policy_id = candidate.policy.id
+        trial_ids = self._ledger.ids(policy_id)
+        return Judged(candidate, self._settled[policy_id], trial_ids, len(trial_ids) + self._compared[policy_id])
 
     def _open(self) -> list[str]:
         return [c.policy.id for c in self._candidates if c.policy.id not in self._settled]
 
     def _run_arm(self, policy_id: str, number: int, position: int) -> bool:
-        """Run all bindings of one arm; False when the baseline could not be run, which ends the experiment."""
+        """Run all bindings of one arm; False when the experiment cannot go on: no baseline, or no time."""
         policy = self._policies[policy_id]
         for binding in range(len(self._query.bindings)):
-            trial = self._execute(policy, binding, number, position)
-            if trial.status == "ok":
+            for again in range(self._rules.repeats + 1):
+                if self._budget.left(policy_id) <= 0:
+                    return self._stop(policy_id)
+                trial, how = self._execute(policy, binding, number, position, suffix=f"-again{again}" if again else "")
+                if trial.status != "tainted" or trial.warm_up:  # a disturbed warm-up has warmed up
+                    break
+            if trial.status == "ok" or (trial.warm_up and trial.status == "tainted"):
                 continue
-            how = "ran out of time" if trial.status == "timed_out" else f"failed: {trial.error}"
-            if self._clock() >= self._deadline:
-                self._settle_open("inconclusive", "stopped by budget in the middle of an execution")
-                return False
+            if trial.status == "timed_out" and self._budget.left(policy_id) <= 0:
+                return self._stop(policy_id)
             if policy is ORIGINAL:
                 self._settle_open("inconclusive", f"the query as it is {how}")
                 return False
-            self._settled[policy_id] = _plain("reject", f"the candidate {how}")
+            outcome: Outcome = "inconclusive" if trial.status == "tainted" else "reject"
+            self._settled[policy_id] = _plain(outcome, f"the candidate {how}")
             break
         return True
 
-    def _execute(self, policy: Policy, binding: int, number: int, position: int, suffix: str = "") -> Trial:
+    def _stop(self, policy_id: str) -> bool:
+        """The budget ended before or in the middle of an execution: judge what there is; True if others may go on."""
+        everybody = self._budget.gone
+        self._judge(self._open() if everybody else [policy_id], stopped=True)
+        return not everybody
+
+    def _execute(
+        self, policy: Policy, binding: int, number: int, position: int, suffix: str = "", *, counted: bool = True
+    ) -> tuple[Trial, str]:
+        """One execution, and in words what went wrong with it."""
         trial = Trial(
             id=f"{self._prefix}-{policy.id[4:12]}-r{number}-b{binding}{suffix}",
             policy_id=policy.id,
             round=number,
             position=position,
             binding=binding,
-            warm_up=number == 0 or suffix != "",
+            warm_up=number == 0 or not counted,
             status="ok",
         )
-        started = self._clock()
-        try:
-            done = self._workspace.execute(self._query, binding, policy, timeout_s=self._timeout(policy, binding))
-            trial = replace(trial, counters=done.counters, digest=done.digest)
-        except QueryTimedOut as error:
-            trial = replace(trial, status="timed_out", error=str(error))
-        except PlanoptError as error:
-            trial = replace(trial, status="failed", error=str(error))
-        self._spent[policy.id] += self._clock() - started
-        self.trials.append(trial)
-        return trial
+        how = ""
+        with self._budget.charged(policy.id):
+            try:
+                done = self._workspace.execute(self._query, binding, policy, timeout_s=self._timeout(policy, binding))
+                shape = topology_hash(done.final)
+                trial = replace(trial, counters=done.counters, digest=done.digest, topology_hash=shape)
+                if done.disturbed:
+                    trial = replace(trial, status="tainted", error=done.disturbed)
+                    how = f"was disturbed {self._rules.repeats + 1} times in a row: {done.disturbed}"
+            except QueryTimedOut as error:
+                trial = replace(trial, status="timed_out", error=str(error))
+                how = error.what.partition(":")[0] if isinstance(error, QueryHangs) else "ran out of time"
+            except PlanoptError as error:
+                trial = replace(trial, status="failed", error=str(error))
+                how = f"failed: {trial.error}"
+        self._ledger.add(trial)
+        return trial, how
 
     def _timeout(self, policy: Policy, binding: int) -> float:
         """A candidate gets twice the slowest baseline run of its binding, never more than the budget has left."""
-        left = max(1.0, self._deadline - self._clock())
-        walls = [t.counters.wall_ns / 1e9 for t in self._runs(ORIGINAL.id, binding) if t.counters]
+        walls = self._ledger.walls(binding)
         walls += [self._observed_wall_s[binding]] if binding in self._observed_wall_s else []
-        if policy is ORIGINAL or not walls:
-            return left
-        return min(left, max(TIMEOUT_FLOOR_S, TIMEOUT_FACTOR * max(walls)))
-
-    def _runs(self, policy_id: str, binding: int) -> list[Trial]:
-        return [t for t in self.trials if t.policy_id == policy_id and t.binding == binding]
+        limit = None if policy is ORIGINAL else time_limit(walls, self._rules)
+        left = self._budget.left(policy.id)
+        return left if limit is None else min(left, limit)
 
     def _check_results(self, number: int) -> None:
         """Compare this round's results with the observation's; a control run tells varying from wrong."""
         for binding, expected in enumerate(self._observed):
-            digests = {
-                t.policy_id: t.digest for t in self.trials if t.round == number and t.binding == binding and t.digest
-            }
-            if compare(expected, digests[ORIGINAL.id])[0] == "different":
+            ran = self._ledger.of_round(number, binding)
+            found = {t.id: compare(expected, t.digest) for t in ran if t.digest}
+            different = {t.policy_id: found[t.id][1] for t in ran if found[t.id][0] == "different"}
+            if ORIGINAL.id in different:
                 return self._settle_open("inconclusive", VARIES)
-            for policy_id in self._open():
-                sameness, why = compare(expected, digests[policy_id])
-                if sameness == "different":
-                    control = self._execute(
-                        ORIGINAL, binding, number, len(digests), suffix=f"-control-{policy_id[4:12]}"
-                    )
-                    if control.digest is None or compare(expected, control.digest)[0] == "different":
-                        return self._settle_open("inconclusive", VARIES)
-                    self._settled[policy_id] = _plain("reject", f"the result is not the same: {why}", equal=False)
+            for policy_id in [p for p in self._open() if p in different]:
+                suffix = f"-control-{policy_id[4:12]}"
+                control, how = self._execute(ORIGINAL, binding, number, len(ran), suffix, counted=False)
+                why = f"the result is not the same: {different[policy_id]}"
+                if control.digest is None:
+                    unsure = f"{why}; the query as it is {how} when it was run once more to compare"
+                    self._settled[policy_id] = _plain("inconclusive", unsure)
+                elif compare(expected, control.digest)[0] == "different":
+                    return self._settle_open("inconclusive", VARIES)
+                else:
+                    self._settled[policy_id] = _plain("reject", why, equal=False)
         return None
 
-    def _judge(self, *, last: bool) -> None:
-        out_of_time = self._clock() >= self._deadline
-        for policy_id in self._open():
-            over_budget = self._spent[policy_id] >= self._workspace.workload.budgets.per_candidate
-            stopped = out_of_time or over_budget
-            objective = self._workspace.workload.objective
-            verdict = judge(self._pairs(policy_id), objective=objective, rules=self._rules, done=last or stopped)
-            if verdict is None:
-                continue
-            if verdict.outcome == "accept":
+    def _check_tables(self, number: int, before: dict[str, int | None]) -> None:
+        """A commit to a table that is read changes no result, for versions are pinned; but it takes disk and cores."""
+        after = self._workspace.newest_versions(self._query)
+        moved = [f"table {name} was committed to" for name in after if after[name] != before.get(name)]
+        if not moved or number == 0:
+            self._disturbed = 0
+            self._ledger.count(number)
+            return
+        self._ledger.taint(number, moved[0])
+        self._disturbed += 1
+        if self._disturbed > self._rules.repeats:
+            self._settle_open("inconclusive", f"disturbed in {self._disturbed} rounds in a row: {moved[0]}")
+
+    def _judge(self, policy_ids: Sequence[str], *, stopped: bool = False) -> None:
+        """Ask the judge about open candidates; one that is out of time gets its last word."""
+        for policy_id in policy_ids:
+            over = stopped or self._budget.left(policy_id) <= 0
+            pairs = self._ledger.pairs(policy_id)
+            verdict = judge(
+                pairs,
+                objective=self._workspace.workload.objective,
+                rules=self._rules,
+                done=over or len(pairs) >= self._rules.max_pairs,
+            )
+            if verdict is not None and verdict.outcome == "accept":
                 verdict = self._confirmed(policy_id, verdict)
-            elif verdict.outcome == "inconclusive" and stopped:
-                verdict = replace(verdict, reason=f"stopped by budget: {verdict.reason}")
-            self._settled[policy_id] = verdict
+            elif verdict is not None and verdict.outcome == "inconclusive" and over:
+                verdict = replace(verdict, reason=f"{STOPPED}: {verdict.reason}")
+            if verdict is not None:
+                self._settled[policy_id] = verdict
+        if winner := next((v for v in self._settled.values() if v.outcome == "accept"), None):
+            for policy_id in self._open():
+                if reason := outrun(self._ledger.pairs(policy_id), winner, self._rules):
+                    self._settled[policy_id] = _plain("inconclusive", reason)
 
     def _confirmed(self, policy_id: str, verdict: Verdict) -> Verdict:
         """Before anything is accepted: rows one by one where digests are not enough (floating point, ORDER BY)."""
         policy = self._policies[policy_id]
         for binding, expected in enumerate(self._observed):
-            digests = [t.digest for t in self.trials if t.binding == binding and t.digest]
-            if all(d.bits == expected.bits for d in digests) and not self._workspace.promises_order(
-                self._query, binding
-            ):
+            same_bits = all(t.digest.bits == expected.bits for t in self.trials if t.binding == binding and t.digest)
+            if same_bits and not self._workspace.promises_order(self._query, binding):
                 continue
             try:
-                why = self._workspace.difference(self._query, binding, ORIGINAL, policy)
-                if why and self._workspace.difference(self._query, binding, ORIGINAL, ORIGINAL):
+                why = self._difference(binding, policy, charged=policy)
+                if why and self._difference(binding, ORIGINAL, charged=policy):
                     return _plain("inconclusive", VARIES)
+            except QueryTimedOut:
+                return _plain("inconclusive", f"{STOPPED}: the results could not be compared row by row")
             except PlanoptError as error:
                 return _plain("inconclusive", f"the results could not be compared row by row: {error}")
             if why:
                 return _plain("reject", f"the result is not the same: {why}", equal=False)
         return verdict
 
-    def _pairs(self, policy_id: str) -> list[Pair]:
-        """Baseline and candidate of every counted round that both finished."""
-        rounds = sorted({t.round for t in self.trials if not t.warm_up and t.policy_id == policy_id})
-        bindings = range(len(self._query.bindings))
-        counted = {(t.policy_id, t.round, t.binding): t.counters for t in self.trials if not t.warm_up and t.counters}
-        pairs = []
-        for number in rounds:
-            baseline = [c for b in bindings if (c := counted.get((ORIGINAL.id, number, b)))]
-            candidate = [c for b in bindings if (c := counted.get((policy_id, number, b)))]
-            if len(baseline) == len(candidate) == len(bindings):
-                pairs.append(Pair(tuple(baseline), tuple(candidate)))
-        return pairs
-
-    def _trial_ids(self, policy_id: str) -> tuple[str, ...]:
-        return tuple(t.id for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id))
+    def _difference(self, binding: int, policy: Policy, *, charged: Policy) -> str:
+        left = self._budget.left(charged.id)
+        if left <= 0:
+            raise QueryTimedOut("no time left", where=self._query.id, fix="raise the budget")
+        self._compared[charged.id] += 2
+        with self._budget.charged(charged.id):
+            return self._workspace.difference(self._query, binding, ORIGINAL, policy, timeout_s=left)
 
     def _settle_open(self, outcome: Outcome, reason: str) -> None:
         self._settled |= {policy_id: _plain(outcome, reason) for policy_id in self._open()}

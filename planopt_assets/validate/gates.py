@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planopt_assets.model.gate import Gate
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.promote.watch import found_worse
 
 if TYPE_CHECKING:
     from planopt_assets.store.standing import Standing
@@ -26,24 +26,28 @@ def results_equal(standing: Standing) -> Gate:
 
 
 def not_regressed(standing: Standing) -> Gate:
-    """Does the policy in force rest on an accepted verdict, and has no newer trial found it worse?"""
-    if standing.active is None:
+    """Does the policy in force rest on a verdict or on a person, and was it neither found worse nor outlived?
+
+    A pin is a person's business: what speaks against it is told, and is a regression only if its result is wrong.
+    """
+    active = standing.active
+    if active is None:
         return Gate(True, False, "the query runs as original")
-    policy, promoted_by = standing.active.policy, standing.promoted_by
+    policy, promoted_by = active.policy, standing.promoted_by
+    since = f" since generation {active.generation} ({active.state}: {active.reason})"
+    if policy == ORIGINAL:
+        return Gate(True, False, f"the query runs as original{since}")
+    worse = [v for v in standing.verdicts if v["policy_id"] == policy.id and found_worse(v)]
+    against = f"{policy.describe()} was found worse on the current inputs: {worse[0]['reason']}" if worse else ""
+    if active.fixed:
+        wrong = any(v["results_equal"] is False for v in worse)
+        said = f"{policy.describe()} is pinned by {active.who or 'a person'}: {active.reason}"
+        return Gate(not worse, wrong, f"{said}, but {against}" if worse else said)
     if promoted_by is None or promoted_by["outcome"] != "accept" or promoted_by["policy_id"] != policy.id:
-        return Gate(False, True, f"generation {standing.active.generation} has no accepted verdict in the store")
-    worse = [v for v in standing.verdicts if v["policy_id"] == policy.id and _worse(v)]
-    if worse:
-        return Gate(False, True, f"{policy.describe()} was found worse on the current inputs: {worse[0]['reason']}")
-    return Gate(True, False, f"{policy.describe()} in force, proven by {promoted_by['verdict_id']}")
-
-
-def _worse(verdict: Mapping[str, Any]) -> bool:
-    """Really worse, not just without the gain it once had: another result, a broken guard, or surely slower."""
-    if verdict["results_equal"] is False:
-        return True
-    if verdict["outcome"] == "accept":
-        return False
-    guards = [c for c in json.loads(verdict["criteria"]) if not c["name"].startswith("objective:")]
-    slower = verdict["gain_low"] is not None and verdict["gain_low"] > 1.0
-    return slower or any(c["passed"] is False for c in guards)
+        return Gate(False, True, f"generation {active.generation} has no accepted verdict in the store")
+    if against:
+        return Gate(False, True, against)
+    if standing.due is not None:
+        return Gate(False, True, f"{policy.describe()} should not be in force any more: {standing.due.reason}")
+    restored = since if active.state != "accepted" else ""
+    return Gate(True, False, f"{policy.describe()} in force{restored}, proven by {promoted_by['verdict_id']}")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.decide.schedule import in_order
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import Policy
 from planopt_assets.observe.evidence import digest_from_json, digest_json
@@ -29,7 +30,7 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     tables = ("runtime_counters", "trials", "lineage", "verdicts")
     rows: dict[str, list[dict[str, Any]]] = {table: [] for table in tables}
     results = []
-    for query_id in query_ids:
+    for query_id in in_order({q: standings[q].promise for q in query_ids}):  # so that a budget buys the most
         standing = standings[query_id]
         if not standing.unjudged:
             words = "no candidate to try" if not standing.verdicts else ""
@@ -95,6 +96,7 @@ def _add_trial(run: Run, standing: Standing, trial: Trial, rows: dict[str, list[
             "error": trial.error,
             "digest": digest_json(trial.digest) if trial.digest else None,
             "input_fingerprint": standing.input_fingerprint,
+            "topology_hash": trial.topology_hash,
         }
     )
     rows["lineage"] += edges(standing.query_id, STAGE, trial.id, [a["observation_id"] for a in standing.artifacts])
@@ -134,6 +136,10 @@ def _add_verdict(run: Run, standing: Standing, one: Judged, rows: dict[str, list
             "judge_version": JUDGE_VERSION,
             "trial_ids": list(one.trial_ids),
             "input_fingerprint": standing.input_fingerprint,
+            "executions": one.executions,
+            "canonical_fingerprint": standing.canonical_fingerprint,
+            "context_hash": standing.context_hash,
+            "input_bytes": standing.input_bytes,
         }
     )
     rows["lineage"] += edges(standing.query_id, STAGE, verdict_id, [one.candidate.id, *one.trial_ids])

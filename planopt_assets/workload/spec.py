@@ -17,6 +17,7 @@ _BLANK = r"\S"
 _NAME = r"^[a-z][a-z0-9_]{0,62}$"
 _IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _SETTING = r"^spark\.\S+$"
+_KNOB = r"^(spark|parquet\.filter)\.\S+$"
 _MASTER = r"^(local(-cluster)?(\[[^\]]+\])?|yarn|(spark|k8s)://\S+)$"
 _CALLABLE = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$"
 # No slash inside backticks: delta.`/any/where` is a path, and paths are confined.
@@ -27,6 +28,7 @@ EXPECTED = {
     _NAME: "a name of lower-case letters, digits and `_` that starts with a letter, at most 63 long",
     _IDENTIFIER: "an identifier of letters, digits and `_` that does not start with a digit",
     _SETTING: "the name of a Spark setting, which starts with `spark.`",
+    _KNOB: "the name of a setting, which starts with `spark.` or `parquet.filter.`",
     _MASTER: "a Spark master",
     _CALLABLE: "a callable as `module:function`",
     _CATALOG: "a table name of the catalog, with dots between its parts",
@@ -83,6 +85,7 @@ Text = Annotated[str, StringConstraints(pattern=_BLANK)]
 Name = Annotated[str, StringConstraints(pattern=_NAME)]
 Identifier = Annotated[str, StringConstraints(pattern=_IDENTIFIER)]
 SettingName = Annotated[str, StringConstraints(pattern=_SETTING)]
+KnobName = Annotated[str, StringConstraints(pattern=_KNOB)]
 Master = Annotated[str, StringConstraints(pattern=_MASTER)]
 Callable = Annotated[str, StringConstraints(pattern=_CALLABLE)]
 CatalogName = Annotated[str, StringConstraints(pattern=_CATALOG)]
@@ -177,12 +180,12 @@ class BudgetFields(_Mapping):
 class KnobFields(_Mapping):
     """What automation may touch."""
 
-    allow: list[SettingName] = Field(
+    allow: list[KnobName] = Field(
         default=[],
-        description="The only settings that may be changed; empty: every one in the catalogue.",
+        description="The only settings that may be changed; empty: all of the catalogue that needs no opt-in.",
         examples=[["spark.sql.shuffle.partitions"]],
     )
-    deny: list[SettingName] = Field(
+    deny: list[KnobName] = Field(
         default=[],
         description="Settings that are never changed.",
         examples=[["spark.sql.autoBroadcastJoinThreshold"]],

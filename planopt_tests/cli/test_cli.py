@@ -176,6 +176,32 @@ def test_why_shows_the_arithmetic_the_plan_change_and_the_criteria(ran: Path) ->
 
 
 @pytest.mark.e2e
+def test_plan_says_that_nothing_is_to_do_where_run_finds_nothing_to_do(ran: Path) -> None:
+    facts = ok(planopt("plan", "--json", cwd=ran, env=NO_JAVA))
+    assert facts["nothing_to_do"]
+    assert not any(q["to_do"] for q in facts["queries"])
+    assert "Nothing to do" in planopt("plan", cwd=ran, env=NO_JAVA).stdout
+
+
+@pytest.mark.e2e
+def test_a_run_is_tagged_with_the_priority_that_plan_shows(ran: Path) -> None:
+    import dagster as dg
+
+    with dg.DagsterInstance.from_config(str(ran / ".planopt" / "dagster")) as instance:
+        (run,) = instance.get_runs()
+    assert run.tags["dagster/priority"] == "0"  # the first run: nothing is known yet
+
+
+@pytest.mark.e2e
+def test_diff_shows_what_a_candidate_changes_in_the_plan(ran: Path) -> None:
+    facts = ok(planopt("diff", "by_shop", "--json", cwd=ran, env=NO_JAVA))
+    assert facts["role"] in ("accepted", "candidate")
+    assert facts["diff"].startswith("-")
+    assert facts["edits"] == []
+    assert facts["policy"] in planopt("diff", "by_shop", cwd=ran, env=NO_JAVA).stdout
+
+
+@pytest.mark.e2e
 def test_promote_without_an_accepted_verdict_refuses_before_any_spark_starts(ran: Path) -> None:
     done = planopt("promote", "cities", cwd=ran, env=NO_JAVA)
     assert done.returncode == 1
@@ -243,3 +269,23 @@ def test_status_before_the_first_run_says_so(tmp_path: Path) -> None:
     write_workload_file(make_tables(tmp_path, files=1), QUERIES)
     facts = ok(planopt("status", "--json", cwd=tmp_path, env=NO_JAVA))
     assert {q["outcome"] for q in facts["queries"]} == {"not_run"}
+
+
+@pytest.mark.fast
+def test_plan_before_the_first_run_wants_to_observe_everything_and_needs_no_java(tmp_path: Path) -> None:
+    write_workload_file(make_tables(tmp_path, files=1), QUERIES)
+    facts = ok(planopt("plan", "--json", cwd=tmp_path, env=NO_JAVA))
+    assert not facts["nothing_to_do"]
+    assert {q["id"]: q["steps"]["observe"]["why"] for q in facts["queries"]} == dict.fromkeys(
+        ["by_shop", "cities", "forbidden"], "never observed"
+    )
+    text = planopt("plan", "cities", cwd=tmp_path, env=NO_JAVA).stdout
+    assert "observe: never observed" in text
+    assert "by_shop" not in text
+
+
+@pytest.mark.fast
+def test_diff_before_the_first_run_knows_only_the_original(tmp_path: Path) -> None:
+    write_workload_file(make_tables(tmp_path, files=1), QUERIES)
+    facts = ok(planopt("diff", "cities", "--json", cwd=tmp_path, env=NO_JAVA))
+    assert (facts["role"], facts["diff"], facts["edits"]) == ("original", "", [])

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import replace
 
 import pytest
 
 from planopt_assets.decide import knobs
-from planopt_assets.decide.knobs import CATALOGUE, RESULT_CHANGING, knob, objection, size_in_bytes
+from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, RESULT_CHANGING, REWRITES
+from planopt_assets.decide.knobs import knob, objection, objections, size_in_bytes
+from planopt_assets.model.knob import Knob
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs
+from planopt_assets.replan import rewrites
 from planopt_tests.decide.cases import MAX_BYTES, OPEN_COST, SHUFFLE
 
 pytestmark = pytest.mark.fast
 
+EXCLUDED = "spark.sql.optimizer.excludedRules"
 ANYTHING = Knobs()
+OPTED_IN = Knobs(allow=(EXCLUDED,))
+NUMBERS = [k for k in CATALOGUE if k.kind in ("int", "bytes", "float")]
+SWITCHES = [k for k in CATALOGUE if k.kind == "bool"]
 
 
 # May be set
 
 
-@pytest.mark.parametrize("entry", CATALOGUE, ids=lambda k: k.name)
-def test_a_knob_of_the_catalogue_may_be_set_to_its_bounds_and_between(entry: knobs.Knob) -> None:
+@pytest.mark.parametrize("entry", NUMBERS, ids=lambda k: k.name)
+def test_a_number_may_be_set_to_its_bounds_and_between(entry: Knob) -> None:
     values = (entry.low, (entry.low + entry.high) // 2, entry.high)
     assert [objection(entry.name, str(value), ANYTHING) for value in values] == [None, None, None]
+
+
+@pytest.mark.parametrize("entry", SWITCHES, ids=lambda k: k.name)
+def test_a_switch_may_be_on_or_off_and_nothing_else(entry: Knob) -> None:
+    assert [objection(entry.name, value, ANYTHING) for value in ("true", "false")] == [None, None]
+    for value in ("True", "1", "yes", ""):
+        assert objection(entry.name, value, ANYTHING) == f"{entry.name}={value} is neither true nor false"
+
+
+def test_a_ratio_may_have_decimals_and_a_count_may_not() -> None:
+    assert objection("spark.sql.adaptive.skewJoin.skewedPartitionFactor", "2.5", ANYTHING) is None
+    assert objection(SHUFFLE, "2.5", ANYTHING) == f"{SHUFFLE}=2.5 is no plain number"
 
 
 def test_an_allowed_knob_may_be_set() -> None:
@@ -46,6 +67,8 @@ def test_a_knob_may_be_set_while_others_are_denied_or_pinned() -> None:
         "spark.sql.files.ignoreMissingFiles",
         "spark.sql.legacy.timeParserPolicy",
         "spark.sql.legacy.parquet.nanosAsLong",
+        "spark.databricks.delta.stalenessLimit",
+        "spark.databricks.delta.stats.limitPushdown.enabled",
     ],
 )
 def test_a_setting_that_may_change_results_may_not_be_set(name: str) -> None:
@@ -69,12 +92,19 @@ def test_a_knob_marked_as_changing_results_may_not_be_set(monkeypatch: pytest.Mo
     assert objection(OPEN_COST, "8", ANYTHING) is None
 
 
-@pytest.mark.parametrize("entry", CATALOGUE, ids=lambda k: k.name)
-def test_a_value_outside_the_bounds_may_not_be_set(entry: knobs.Knob) -> None:
+@pytest.mark.parametrize("entry", NUMBERS, ids=lambda k: k.name)
+def test_a_value_outside_the_bounds_may_not_be_set(entry: Knob) -> None:
     for value in (entry.low - 1, entry.high + 1):
-        assert objection(entry.name, str(value), ANYTHING) == (
-            f"{entry.name}={value} is outside {entry.low}..{entry.high}"
+        words = f"{entry.name}={value} is"
+        assert objection(entry.name, str(value), ANYTHING) in (
+            f"{words} outside {entry.low}..{entry.high}",
+            *([f"{words} no plain number"] if value < 0 else []),
         )
+
+
+@pytest.mark.parametrize("value", ["8m", "0x10", " 8", "+8", "08", "8.0", "", "eight", "٨"])
+def test_a_number_has_one_spelling(value: str) -> None:
+    assert objection(MAX_BYTES, value, ANYTHING) == f"{MAX_BYTES}={value} is no plain number"
 
 
 def test_a_denied_knob_may_not_be_set() -> None:
@@ -91,6 +121,72 @@ def test_a_pinned_knob_may_not_be_set_not_even_to_its_pinned_value() -> None:
     assert objection(SHUFFLE, "8", Knobs(pin=((SHUFFLE, "8"),))) == f"{SHUFFLE} is pinned in the workload file"
 
 
+# Opt-in, and rules of the optimizer
+
+
+def test_an_opt_in_knob_is_tried_only_where_the_workload_names_it() -> None:
+    assert objection(EXCLUDED, EXCLUDABLE_RULES[0], ANYTHING) == (
+        f"{EXCLUDED} is tried only where `knobs.allow` of the workload file names it"
+    )
+    assert objection(EXCLUDED, EXCLUDABLE_RULES[0], Knobs(allow=(SHUFFLE,))) is not None
+    assert objection(EXCLUDED, EXCLUDABLE_RULES[0], OPTED_IN) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "org.apache.spark.sql.catalyst.optimizer.PushDownPredicates",
+        f"{EXCLUDABLE_RULES[0]},org.apache.spark.sql.catalyst.optimizer.ReplaceIntersectWithSemiJoin",
+        f"{EXCLUDABLE_RULES[0]}, {EXCLUDABLE_RULES[1]}",
+        "",
+    ],
+)
+def test_only_listed_rules_can_be_left_out(value: str) -> None:
+    assert "is not among its values" in str(objection(EXCLUDED, value, OPTED_IN))
+    assert objection(EXCLUDED, ",".join(EXCLUDABLE_RULES), OPTED_IN) is None
+
+
+# Whole policies
+
+
+def test_a_policy_of_permitted_settings_hints_and_rewrites_meets_no_objection() -> None:
+    hints = ("broadcast(join0.right orders)", "shuffle_hash(join1.left)", "merge(join2.left a)")
+    assert objections(Policy(((SHUFFLE, "8"),), hints, (), REWRITES), ANYTHING) == ()
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "set(spark.sql.ansi.enabled=false)",
+        "broadcast(join0.right orders) */ 1, /*+ x",
+        "coalesce(join0.right)",
+        "broadcast(orders)",
+        "broadcast(join0.middle)",
+        "BROADCAST(join0.left)",
+        "",
+    ],
+)
+def test_nothing_but_a_join_hint_passes_as_a_hint(hint: str) -> None:
+    assert objections(Policy(hints=(hint,)), ANYTHING) == (f"not a join hint: {hint!r}",)
+
+
+def test_everything_that_speaks_against_a_policy_is_listed() -> None:
+    change = Policy(
+        (("spark.sql.ansi.enabled", "false"), (SHUFFLE, "0")), ("x",), ("zorder:t",), ("drop_where", *REWRITES)
+    )
+    assert objections(change, ANYTHING) == (
+        "spark.sql.ansi.enabled may change results",
+        f"{SHUFFLE}=0 is outside 1..20000",
+        "not a join hint: 'x'",
+        "'drop_where' is no known rewrite",
+        "zorder:t: no rule may propose a layout",
+    )
+
+
+def test_the_rewrites_a_policy_may_name_are_those_there_are() -> None:
+    assert sorted(REWRITES) == sorted(module.name for module in pkgutil.iter_modules(rewrites.__path__))
+
+
 # The catalogue itself
 
 
@@ -98,6 +194,20 @@ def test_the_catalogue_has_every_knob_once_and_none_that_changes_results() -> No
     names = [k.name for k in CATALOGUE]
     assert len(names) == len(set(names))
     assert not [n for n in names if n.startswith(RESULT_CHANGING)]
+
+
+@pytest.mark.parametrize("entry", CATALOGUE, ids=lambda k: k.name)
+def test_a_knob_says_what_it_influences_and_which_values_it_takes(entry: Knob) -> None:
+    assert entry.influences
+    assert (entry.low < entry.high) == (entry in NUMBERS)
+    assert bool(entry.choices) == (entry.kind in ("choice", "list"))
+    assert entry.name.startswith("parquet.") == (entry.source == "parquet")
+    assert entry.name.startswith("spark.databricks.delta.") == (entry.source == "delta")
+
+
+def test_a_choice_is_one_of_its_words() -> None:
+    entry = Knob("k", "choice", "…", choices=("a", "b"))
+    assert [entry.objection(v) for v in ("a", "b", "a,b")] == [None, None, "k: 'a,b' is not among its values"]
 
 
 def test_a_knob_is_found_by_its_full_name_only() -> None:
@@ -113,6 +223,7 @@ def test_a_knob_is_found_by_its_full_name_only() -> None:
     [
         ("42", 42),
         ("0", 0),
+        ("-1", -1),
         ("4194304b", 4 * 1024**2),
         ("64k", 64 * 1024),
         ("64KB", 64 * 1024),

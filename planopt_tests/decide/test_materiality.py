@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.materiality import immaterial
 from planopt_assets.model.evidence import Evidence
+from planopt_assets.model.signals import Stage
 from planopt_tests.decide.cases import SHUFFLE, evidence_of
 
 pytestmark = pytest.mark.fast
@@ -25,7 +28,10 @@ def test_half_a_second_of_three_every_hour_is_worth_a_trial() -> None:
     assert reason is None
     assert arithmetic == {
         "saving_cpu_ns_per_run": 480_000_000,
+        "bound_cpu_ns": 3_000_000_000,
+        "bound_wall_ns": 3_000_000_000,
         "modelled_cpu_ns": 3_000_000_000,
+        "modelled_wall_ns": 3_000_000_000,
         "runs_per_day": 24.0,
         "horizon_days": 30,
         "saving_cpu_ns_over_horizon": 345_600_000_000,
@@ -57,6 +63,52 @@ def test_two_percent_is_enough_to_be_told_from_noise() -> None:
 def test_nothing_saves_more_than_the_query_costs() -> None:
     _, arithmetic = immaterial(saving(10), query(3, runs_per_day=24))
     assert arithmetic["saving_cpu_ns_per_run"] == 3_000_000_000
+
+
+def with_stages(*stages: Stage, cores: int = 16) -> Evidence:
+    made = evidence_of({"cores": cores, "runs_per_day": 24, "executions": [{}]})
+    return replace(made, executions=tuple(replace(e, stages=stages) for e in made.executions))
+
+
+# 4 s in stage 0, 0.8 s in stage 1 beside it, 0.8 s in stage 2 that reads both.
+STAGES = (
+    Stage(0, (), tasks=8, rows=3_960_000, files=0, shuffle_partitions=0, nodes=(5,)),
+    Stage(1, (), tasks=8, rows=760_000, files=0, shuffle_partitions=0, nodes=(7,)),
+    Stage(2, (0, 1), tasks=8, rows=760_000, files=0, shuffle_partitions=0, nodes=(0,)),
+)
+
+
+def test_a_saving_is_capped_by_the_stages_it_touches() -> None:
+    reason, arithmetic = immaterial(replace(saving(3), nodes=(7,)), with_stages(*STAGES))
+    assert reason is None
+    assert (arithmetic["saving_cpu_ns_per_run"], arithmetic["bound_cpu_ns"]) == (800_000_000, 800_000_000)
+    assert immaterial(replace(saving(3), nodes=(5,)), with_stages(*STAGES))[1]["saving_cpu_ns_per_run"] == 3 * 10**9
+
+
+def test_where_latency_counts_a_stage_off_the_critical_path_is_not_worth_a_trial() -> None:
+    reason, arithmetic = immaterial(replace(saving(3), nodes=(7,)), with_stages(*STAGES), "latency")
+    assert reason == "can save at most 0 ms of about 700 ms by the clock, below 2%: it is not on the critical path"
+    assert arithmetic["bound_wall_ns"] == 0
+
+
+def test_where_latency_counts_a_stage_on_the_critical_path_is() -> None:
+    assert immaterial(replace(saving(3), nodes=(5,)), with_stages(*STAGES), "latency")[0] is None
+
+
+def test_a_query_that_is_all_planning_is_insensitive_however_often_it_runs() -> None:
+    tiny = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": 0.112}]})
+    reason, _ = immaterial(saving(0.1), tiny)
+    assert reason == "insensitive: its work is about 12 ms of 112 ms CPU, the rest is planning and starting"
+
+
+def test_a_query_with_a_little_more_work_is_not() -> None:
+    small = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": 0.12}]})
+    assert immaterial(saving(0.02), small)[0] is None
+
+
+def test_each_binding_has_to_be_planned() -> None:
+    two = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": 0.115}, {"cpu_s": 0.115}]})
+    assert str(immaterial(saving(0.1), two)[0]).startswith("insensitive: its work is about 30 ms of 230 ms")
 
 
 def test_all_bindings_count_as_one_run() -> None:

@@ -22,7 +22,12 @@ def test_a_rule_decides_as_its_fixture_says(file: Path) -> None:
     expect = case["expect"]
     decisions = decide(evidence_of(case["evidence"]), limits_of(case.get("limits", {})))
     (decision,) = [d for d in decisions if d.rule == file.parent.name]
-    assert (decision.kind, decision.policy_after) == (expect["kind"], Policy.of(expect.get("settings", {})))
+    wanted = Policy(
+        tuple(sorted(expect.get("settings", {}).items())),
+        hints=tuple(expect.get("hints", ())),
+        rewrites=tuple(expect.get("rewrites", ())),
+    )
+    assert (decision.kind, decision.policy_after) == (expect["kind"], wanted)
     assert expect["reason"] in decision.reason
     assert decision.expected_gain_cpu_ns == expect.get("expected_gain_cpu_ns", 0)
     arithmetic = dict(decision.arithmetic)
@@ -33,7 +38,7 @@ def test_a_rule_decides_as_its_fixture_says(file: Path) -> None:
 def test_every_rule_has_fixtures_that_propose_and_fixtures_that_do_not(rule: str) -> None:
     kinds = [load(file)["expect"]["kind"] for file in CASES if file.parent.name == rule]
     assert len(kinds) >= 6
-    assert set(kinds) == {"proposal", "no_change"}
+    assert set(kinds) - {"cannot_tell"} == {"proposal", "no_change"}
 
 
 def test_no_fixture_is_left_of_a_rule_that_is_gone() -> None:

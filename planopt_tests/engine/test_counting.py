@@ -108,6 +108,7 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "partition_bytes": 0,
         "read_rows": 0,
         "matched_rows": 0,
+        "shuffle_blocks": 0,  # this plan has no shuffle
     }
 
 
@@ -119,6 +120,24 @@ def test_executors_in_the_same_process_are_not_counted_twice() -> None:
 def test_only_stages_that_write_a_shuffle_have_shuffle_tasks() -> None:
     reading = {**STAGE, "shuffleWriteRecords": 0}
     assert counted([STAGE, reading]).shuffle_write_tasks == STAGE["numCompleteTasks"]
+
+
+def shuffle(partitioning: str, written: int) -> PlanNode:
+    return PlanNode(0, -1, "Exchange", f"Exchange {partitioning}", (("shuffle bytes written", written),))
+
+
+@pytest.mark.parametrize(
+    ("shuffles", "blocks"),
+    [
+        ([shuffle("hashpartitioning(k#0, 200), ENSURE_REQUIREMENTS", 9)], 800),
+        ([shuffle("SinglePartition, ENSURE_REQUIREMENTS", 9)], 4),
+        ([shuffle("hashpartitioning(k#0, 200)", 9), shuffle("rangepartitioning(k#0 ASC, 100)", 9)], 600),  # the mean
+        ([shuffle("hashpartitioning(k#0, 200)", 9), shuffle("hashpartitioning(k#0, 100)", 0)], 800),  # one never ran
+    ],
+)
+def test_blocks_are_writing_tasks_times_planned_partitions(shuffles: list[PlanNode], blocks: int) -> None:
+    found = counted([STAGE], plan=Plan("final", tuple(shuffles), "x"))
+    assert found.shuffle_blocks == blocks * STAGE["numCompleteTasks"] // 4
 
 
 def test_an_execution_without_stages_costs_only_the_driver() -> None:

@@ -13,7 +13,9 @@ from planopt_assets.errors import KnobUnknown, QueryFailed, QueryTimedOut, Sessi
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Table
 from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
-from planopt_assets.observe.signals import resizable_exchanges, scans
+from planopt_assets.observe.signals.scans import scans
+from planopt_assets.observe.signals.shuffles import resizable_exchanges
+from planopt_assets.observe.signals.tree import Tree
 from planopt_tests.conftest import make_tables, workload_of
 
 pytestmark = pytest.mark.spark
@@ -78,8 +80,8 @@ def test_the_same_query_as_sql_and_as_a_dataframe_has_the_same_topology(spark, t
 
 def test_signals_name_the_shuffle_and_the_scan(workspace: Workspace) -> None:
     done = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60, tier="always_on")
-    (exchange,) = resizable_exchanges(done.final)
-    (scan,) = scans(done.final, done.splits)
+    (exchange,) = resizable_exchanges(Tree(done.final))
+    (scan,) = scans(Tree(done.final), done.splits)
     assert exchange.partitions == 200
     assert exchange.bytes_written == done.counters.shuffle_write_bytes > 0
     assert (scan.table, scan.files, scan.bytes) == ("sales", 6, done.counters.scan_bytes)

@@ -14,7 +14,6 @@ from planopt_assets.model.scan import Funnel, ScanFacts, Size
 from planopt_assets.observe.estimates import (
     Misjudged,
     actual_bytes,
-    actual_rows,
     misjudged,
     misled_joins,
     operator_ms,
@@ -22,6 +21,7 @@ from planopt_assets.observe.estimates import (
     with_log_rows,
     with_text_estimate,
 )
+from planopt_assets.observe.metrics import actual_rows
 from planopt_tests.rows import scan_facts
 
 pytestmark = pytest.mark.fast

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
@@ -11,20 +11,46 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.evidence import Execution
-from planopt_assets.model.plan import Exchange, Scan
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.signals import (
+    Aggregation,
+    Exchange,
+    Join,
+    JoinInput,
+    PythonFunction,
+    Scan,
+    Signals,
+    Spill,
+    Stage,
+)
 from planopt_assets.model.trial import Digest, FloatSummary
-from planopt_assets.observe.evidence import digest_from_json, digest_json, evidence_from_rows, signals_json
+from planopt_assets.observe.evidence import (
+    digest_from_json,
+    digest_json,
+    evidence_from_rows,
+    signals_from_json,
+    signals_json,
+)
 from planopt_tests.measured import counters
 
 pytestmark = pytest.mark.fast
 
+SALES = JoinInput(400, 6_400, 9_000, shuffled=True, tables=("sales",), target="join0.left s")
+TOTALS = JoinInput(17, 408, None, shuffled=False, tables=("shops", "visits"), aggregated=True)
+SIGNALS = Signals(
+    exchanges=(Exchange(2, 200, 9_000, 400, 1, 5, 9, 3, feeds_join=True),),
+    scans=(Scan(5, "orders", 60, 6_000, 33, families=("equal", "range"), causes=("cast",), runtime_filters=1),),
+    joins=(Join(1, "Inner", "SortMergeJoin", "BroadcastHashJoin", "right", SALES, TOTALS, 400),),
+    aggregations=(Aggregation(6, 400, 34, 17, 1),),
+    spills=(Spill(4, "Sort", 1_000),),
+    stages=(Stage(0, (), 6, 400, 6, 200, (2, 3, 5)), Stage(1, (0,), 3, 400, 0, 0, (0, 1))),
+    functions=(PythonFunction("tax", "row_wise", 2, 400),),
+)
 EXECUTIONS = tuple(
     Execution(
         f"obs-run-q-b{binding}",
         counters(cpu_s=binding + 1),
-        (Exchange(2, 200, 9_000 + binding),),
-        (Scan(5, "orders", 60, 6_000, 33),),
+        **{f.name: getattr(SIGNALS, f.name) for f in fields(SIGNALS)},
     )
     for binding in range(2)
 )
@@ -42,7 +68,7 @@ def artifact(binding: int) -> dict[str, Any]:
         "input_fingerprint": "inp_1",
         "plan_fingerprint": f"pln_{binding}",
         "settings": json.dumps({"spark.sql.shuffle.partitions": "200", "cores": "2"}),
-        "signals": signals_json(execution.exchanges, execution.scans),
+        "signals": signals_json(SIGNALS),
     }
 
 
@@ -56,6 +82,27 @@ COUNTERS = [counter_row(e) for e in EXECUTIONS]
 
 def test_executions_come_back_as_they_were_in_the_order_of_their_bindings() -> None:
     assert evidence_from_rows(ARTIFACTS, COUNTERS, 24.0).executions == EXECUTIONS
+
+
+def test_every_signal_comes_back_as_it_was_down_to_its_tuples() -> None:
+    assert all(getattr(SIGNALS, f.name) for f in fields(SIGNALS)), "a signal that is not there proves nothing"
+    assert signals_from_json(signals_json(SIGNALS)) == SIGNALS
+
+
+def test_a_row_of_the_old_format_has_nothing_of_what_was_not_looked_at_then() -> None:
+    old = """{"exchanges": [{"bytes_written": 9000, "node": 2, "partitions": 200}],
+              "scans": [{"bytes": 6000, "files": 60, "node": 5, "splits": 33, "table": "orders"}]}"""
+    rows = [{**artifact, "signals": old} for artifact in ARTIFACTS]
+    execution = evidence_from_rows(rows, COUNTERS, 24.0).executions[0]
+    assert execution.exchanges == (Exchange(2, 200, 9_000),)
+    assert execution.scans == (Scan(5, "orders", 60, 6_000, 33),)
+    assert (execution.joins, execution.aggregations, execution.spills, execution.stages, execution.functions) == (
+        ((),) * 5
+    )
+
+
+def test_the_same_signals_are_the_same_text() -> None:
+    assert signals_json(SIGNALS) == signals_json(signals_from_json(signals_json(SIGNALS)))
 
 
 def test_counters_of_other_executions_are_left_out() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planopt_assets.decide.knobs import CATALOGUE
+from planopt_assets.decide.catalogue import CATALOGUE
 from planopt_assets.model.table_facts import SCAN_SETTINGS
 from planopt_assets.observe.planning_settings import _PLAN_SHAPING, WITHHELD, is_plan_shaping, recordable
 

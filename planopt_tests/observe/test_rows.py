@@ -16,13 +16,14 @@ from planopt_assets.model.column_lineage import ColumnLineage
 from planopt_assets.model.plan import Estimate, Plan, PlanNode
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.model.scan import ConjunctOutcome, Finding, Funnel, ScanOutcome, Size
+from planopt_assets.model.signals import Signals, Spill
 from planopt_assets.model.table_facts import Column, Protocol, TableFacts
 from planopt_assets.model.trial import Digest
 from planopt_assets.model.udf import UdfAudit
 from planopt_assets.observe.bundle import Understood
 from planopt_assets.observe.contract import contract_hash, contract_of
 from planopt_assets.observe.estimates import Misjudged
-from planopt_assets.observe.evidence import digest_from_json
+from planopt_assets.observe.evidence import digest_from_json, signals_from_json
 from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.observe.rows import (
     bundle_columns,
@@ -131,11 +132,12 @@ def chain(phase: str, *operators: str) -> Plan:
 INITIAL = chain("initial", "Sort", "Exchange hashpartitioning(a#0, 200), ENSURE_REQUIREMENTS", "Filter (k#1 = k-93fa)")
 FINAL = chain("final", "Sort", "Filter (k#1 = k-93fa)")
 DIGEST = Digest(3, "exact", "bits")
+SIGNALS = Signals(spills=(Spill(0, "Sort", 9),))
 
 
 def columns_of_plans() -> Row:
     logical = planned(analyzed=[{"class": "x.Literal", "value": "k-93fa"}], optimized=[{"class": "x.Other k-93fa"}])
-    return plan_columns(Execution(counters(), DIGEST, FINAL, INITIAL, planned=logical), FINAL)
+    return plan_columns(Execution(counters(), DIGEST, FINAL, INITIAL, planned=logical), FINAL, SIGNALS)
 
 
 def test_both_physical_plans_are_kept_with_their_hashes() -> None:
@@ -148,7 +150,7 @@ def test_both_physical_plans_are_kept_with_their_hashes() -> None:
     assert [n.detail for n in read_plan(row["plan"], "initial").nodes] == [n.detail for n in INITIAL.nodes]
     assert [n.detail for n in read_plan(row["plan"], "final").nodes] == [n.detail for n in FINAL.nodes]
     assert (row["extractor"], digest_from_json(row["digest"])) == ("spark-plan-info@2", DIGEST)
-    assert json.loads(row["signals"]) == {"exchanges": [], "scans": []}  # of the final plan
+    assert signals_from_json(row["signals"]) == SIGNALS
 
 
 def test_logical_plans_are_kept_and_all_plans_have_a_hash_of_the_whole() -> None:

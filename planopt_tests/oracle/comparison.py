@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from planopt_assets.engine.execute import Execution
 from planopt_assets.model.scan import Size
-from planopt_assets.observe.signals import scans
+from planopt_assets.observe.signals.scans import scans
+from planopt_assets.observe.signals.tree import Tree
 from planopt_tests.oracle.log_reader import Snapshot
 from planopt_tests.oracle.skipping import ANYTHING, Predicate
 
@@ -55,7 +56,7 @@ def amount(files: Snapshot, predicate: Predicate) -> Amount:
 
 def mismatches(done: Execution, expected: Sequence[ExpectedScan]) -> list[str]:
     """Everything in which the record and the oracle differ; plan, counters and funnel are looked at one by one."""
-    in_plan = [(s.table, Amount(s.files, s.bytes)) for s in scans(done.final, done.splits)]
+    in_plan = [(s.table, Amount(s.files, s.bytes)) for s in scans(Tree(done.final), done.splits)]
     in_funnel = [
         ExpectedScan(s.table, *map(_amount, (s.funnel.total, s.funnel.partition, s.funnel.scanned, s.funnel.read)))
         for s in done.scans

@@ -1,68 +1,119 @@
-"""Which policies are planned: every proposal by itself, and all of them together."""
+"""Which policies are planned next: the most promising by themselves, and together what holds by itself."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from planopt_assets.model.decision import Decision
-from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.replan.candidates import policies_to_plan
+from planopt_assets.model.policy import Policy
+from planopt_assets.replan.candidates import Proposed, combination, compose, next_singles
 
 pytestmark = pytest.mark.fast
 
-SHUFFLE, OPEN_COST, MAX_BYTES = (
+SHUFFLE, OPEN_COST, MAX_BYTES, BATCH = (
     "spark.sql.shuffle.partitions",
     "spark.sql.files.openCostInBytes",
     "spark.sql.files.maxPartitionBytes",
+    "spark.sql.parquet.columnarReaderBatchSize",
 )
+A, B, C, D = (
+    Proposed(f"dec_{name}", Policy.of(settings), gain)
+    for name, settings, gain in [
+        ("a", {SHUFFLE: "2"}, 400),
+        ("b", {OPEN_COST: "65536"}, 300),
+        ("c", {MAX_BYTES: "1048576"}, 200),
+        ("d", {BATCH: "8192"}, 100),
+    ]
+)
+AB, ABC = (A.policy.merged(B.policy), A.policy.merged(B.policy).merged(C.policy))
 
 
-def proposal(rule: str, settings: dict[str, str], before: Policy = ORIGINAL) -> Decision:
-    after = before.with_settings(settings)
-    return Decision("proposal", "q", rule, before, after, "because", 1, (), (), "inp_1", "pln_1", "knb_1")
+def tried(**outcomes: str) -> dict[str, str]:
+    """`a="accept"`: what became of proposal A."""
+    names = {"a": A.policy, "b": B.policy, "c": C.policy, "d": D.policy, "ab": AB, "abc": ABC}
+    return {names[name].id: outcome for name, outcome in outcomes.items()}
 
 
-FEWER_PARTITIONS = proposal("right_size_shuffle", {SHUFFLE: "2"})
-FEWER_TASKS = proposal("right_size_splits", {OPEN_COST: "65536"})
-NOTHING = replace(FEWER_PARTITIONS, kind="no_change", rule="another", policy_after=ORIGINAL)
+def names(planned: tuple[tuple[Policy, tuple[str, ...]], ...]) -> list[tuple[str, ...]]:
+    return [ids for _, ids in planned]
+
+
+# By themselves
 
 
 def test_without_a_proposal_nothing_is_planned() -> None:
-    assert policies_to_plan(()) == ()
-    assert policies_to_plan((NOTHING, replace(NOTHING, kind="cannot_tell"))) == ()
+    assert next_singles((), {}) == ()
+    assert combination((), {}) is None
 
 
-def test_one_proposal_is_planned_by_itself() -> None:
-    assert policies_to_plan((FEWER_PARTITIONS, NOTHING)) == ((Policy.of({SHUFFLE: "2"}), (FEWER_PARTITIONS.id,)),)
+def test_the_three_that_promise_most_come_first() -> None:
+    assert names(next_singles([D, C, B, A], {})) == [("dec_a",), ("dec_b",), ("dec_c",)]
 
 
-def test_two_proposals_are_planned_each_and_last_together() -> None:
-    assert policies_to_plan((FEWER_PARTITIONS, FEWER_TASKS)) == (
-        (Policy.of({SHUFFLE: "2"}), (FEWER_PARTITIONS.id,)),
-        (Policy.of({OPEN_COST: "65536"}), (FEWER_TASKS.id,)),
-        (Policy.of({SHUFFLE: "2", OPEN_COST: "65536"}), (FEWER_PARTITIONS.id, FEWER_TASKS.id)),
+def test_of_equal_promises_the_order_of_the_rules_decides() -> None:
+    equal = [Proposed("dec_1", A.policy, 1), Proposed("dec_2", B.policy, 1)]
+    assert names(next_singles(equal, {})) == [("dec_1",), ("dec_2",)]
+
+
+def test_one_policy_that_two_rules_propose_is_planned_once_with_both_behind_it() -> None:
+    assert next_singles([A, Proposed("dec_x", A.policy, 1)], {}) == ((A.policy, ("dec_a", "dec_x")),)
+
+
+@pytest.mark.parametrize("outcome", ["kept", "accept"])
+def test_while_one_waits_for_its_verdict_or_was_accepted_the_rest_has_time(outcome: str) -> None:
+    assert next_singles([A, B, C, D], tried(a=outcome, b="reject", c="dropped")) == ()
+
+
+@pytest.mark.parametrize("outcome", ["reject", "inconclusive", "dropped"])
+def test_when_none_of_the_first_holds_the_next_ones_get_their_turn(outcome: str) -> None:
+    assert names(next_singles([A, B, C, D], tried(a=outcome, b=outcome, c=outcome, abc=outcome))) == [("dec_d",)]
+
+
+def test_it_ends() -> None:
+    assert next_singles([A, B], tried(a="reject", b="dropped")) == ()
+
+
+# Together
+
+
+def test_those_that_change_the_plan_are_tried_together() -> None:
+    assert combination([A, B, C], tried(a="kept", b="kept", c="dropped")) == (AB, ("dec_a", "dec_b"))
+
+
+def test_one_alone_is_no_combination() -> None:
+    assert combination([A, B], tried(a="kept", b="dropped")) is None
+
+
+def test_a_combination_is_tried_once() -> None:
+    assert combination([A, B], tried(a="kept", b="kept", ab="kept")) is None
+    assert combination([A, B], tried(a="accept", b="accept", ab="reject")) is None
+
+
+def test_what_was_accepted_by_itself_is_tried_together_in_the_next_pass() -> None:
+    assert combination([A, B, C], tried(a="accept", b="accept", c="reject", abc="reject")) == (AB, ("dec_a", "dec_b"))
+
+
+def test_an_unclear_verdict_is_not_built_upon() -> None:
+    assert combination([A, B], tried(a="accept", b="inconclusive")) is None
+
+
+def test_of_two_values_for_one_knob_the_one_that_gains_more_is_in() -> None:
+    other = Proposed("dec_x", Policy.of({SHUFFLE: "4"}), 350)
+    found = combination([other, A, B], tried(a="kept", b="kept") | {other.policy.id: "kept"})
+    assert found == (AB, ("dec_a", "dec_b"))
+
+
+def test_hints_and_rewrites_go_together_with_settings() -> None:
+    hinted = Proposed("dec_h", Policy(hints=("broadcast(join0.right c)",)), 50)
+    rewritten = Proposed("dec_r", Policy(rewrites=("normal_form",)), 10)
+    all_kept = {p.policy.id: "kept" for p in (A, hinted, rewritten)}
+    found = combination([A, hinted, rewritten], all_kept)
+    assert found == (
+        Policy(((SHUFFLE, "2"),), ("broadcast(join0.right c)",), (), ("normal_form",)),
+        ("dec_a", "dec_h", "dec_r"),
     )
 
 
-def test_three_proposals_make_one_combination_not_one_for_every_pair() -> None:
-    third = proposal("another_rule", {MAX_BYTES: "1048576"})
-    planned = policies_to_plan((FEWER_PARTITIONS, FEWER_TASKS, third))
-    assert len(planned) == 4
-    assert planned[-1] == (
-        Policy.of({SHUFFLE: "2", OPEN_COST: "65536", MAX_BYTES: "1048576"}),
-        (FEWER_PARTITIONS.id, FEWER_TASKS.id, third.id),
-    )
-
-
-def test_a_combination_starts_from_the_policy_in_force() -> None:
-    in_force = Policy.of({MAX_BYTES: "1048576"})
-    wanted = (proposal("a", {SHUFFLE: "2"}, in_force), proposal("b", {OPEN_COST: "65536"}, in_force))
-    assert policies_to_plan(wanted)[-1][0] == Policy.of({MAX_BYTES: "1048576", SHUFFLE: "2", OPEN_COST: "65536"})
-
-
-def test_a_combination_that_is_one_of_the_proposals_is_not_planned_twice() -> None:
-    other = proposal("another_rule", {SHUFFLE: "4"})
-    planned = policies_to_plan((FEWER_PARTITIONS, other))
-    assert [policy for policy, _ in planned] == [Policy.of({SHUFFLE: "2"}), Policy.of({SHUFFLE: "4"})]
+def test_two_strategies_for_one_input_do_not_go_together() -> None:
+    broadcast, merge = Policy(hints=("broadcast(join0.right c)",)), Policy(hints=("merge(join0.right c)",))
+    assert not compose(broadcast, merge)
+    assert compose(broadcast, Policy(hints=("merge(join1.left)",)))

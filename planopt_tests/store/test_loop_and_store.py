@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from planopt_assets.decide.stage import decide_queries, decisions_for
 from planopt_assets.engine.workspace import Workspace
@@ -16,8 +17,8 @@ from planopt_assets.errors import ChainBroken, PromotionConflict, PromotionRefus
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.accept import accept_topology
 from planopt_assets.observe.stage import observe
-from planopt_assets.promote.next_generation import next_generation
-from planopt_assets.promote.stage import promote
+from planopt_assets.promote.stage import accept_event, promote
+from planopt_assets.promote.transitions import next_generation
 from planopt_assets.replan.stage import replan
 from planopt_assets.run import Run, read_standings
 from planopt_assets.store import writer
@@ -130,9 +131,9 @@ def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workloa
 
 
 def test_decide_on_stored_rows_gives_the_same_bytes(done: Workload) -> None:
-    run = new_run(done)
-    for query_id, standing in run.standings().items():
-        again = decisions_for(run, standing)
+    reader = StoreReader(done.store, done.name)
+    for query_id, standing in read_standings(done).items():
+        again = decisions_for(done, reader, standing)
         stored = standing.decisions
         assert [d.id for d in again] == [d["decision_id"] for d in stored], query_id
         assert [json.dumps(dict(d.arithmetic)) for d in again] == [d["arithmetic"] for d in stored]
@@ -248,9 +249,10 @@ def test_the_same_rows_appended_twice_by_one_run_are_there_once(done: Workload, 
 def test_of_two_promotions_of_one_generation_exactly_one_wins(fresh: Workload) -> None:
     advise = replace(fresh, mode="advise")
     run = run_all(advise, ["by_shop"])
-    verdict = run.standings()["by_shop"].best
-    assert verdict is not None
-    first = next_generation("tests", None, verdict)
+    standing = run.standings()["by_shop"]
+    assert standing.best is not None
+    event = accept_event(standing, standing.best, standing.verdicts, by_hand=True)
+    first = next_generation("tests", "by_shop", (), event)
     commit(run.workspace.spark, run.reader, first, "run-1")
     with pytest.raises(PromotionConflict, match="PLN-402"):
         commit(run.workspace.spark, run.reader, first, "run-2")
@@ -260,8 +262,9 @@ def test_of_two_promotions_of_one_generation_exactly_one_wins(fresh: Workload) -
 def test_an_edited_promotion_breaks_the_chain(fresh: Workload, spark: SparkSession) -> None:
     run_all(fresh, ["by_shop"])
     path = f"{fresh.store}/active_policies"
-    edited = spark.read.format("delta").load(path).toPandas().assign(policy='{"settings":{},"hints":[],"layouts":[]}')
-    spark.createDataFrame(edited).write.format("delta").mode("overwrite").save(path)
+    stored = spark.read.format("delta").load(path)
+    edited = stored.withColumn("policy", F.lit('{"settings":{},"hints":[],"layouts":[]}')).localCheckpoint()
+    edited.write.format("delta").mode("overwrite").save(path)
     with pytest.raises(ChainBroken, match="PLN-403"):
         read_standings(fresh)
 

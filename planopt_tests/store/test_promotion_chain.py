@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +11,9 @@ from hypothesis import strategies as st
 from planopt_assets.errors import ChainBroken
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import Promotion
-from planopt_assets.promote.next_generation import next_generation
 from planopt_assets.store.promotions import newest, verified_chain
-from planopt_tests.rows import FEWER, OTHER, Row, verdict
+from planopt_tests.promote.events import REGRESSED, accept, chain_of, fix
+from planopt_tests.rows import FEWER, OTHER, Row
 
 pytestmark = pytest.mark.fast
 
@@ -31,18 +30,13 @@ def stored(promotion: Promotion) -> Row:
         "input_fingerprint": promotion.input_fingerprint,
         "previous_hash": promotion.previous_hash,
         "chain_hash": promotion.chain_hash,
+        "restores": promotion.restores,
+        "who": promotion.who,
+        "evidence_ids": list(promotion.evidence_ids),
     }
 
 
-def chain_of(*policies: Any) -> list[Promotion]:
-    chain: list[Promotion] = []
-    for number, policy in enumerate(policies):
-        row = verdict(policy, verdict_id=f"ver-run{number}-q-can_1")
-        chain.append(next_generation("demo", chain[-1] if chain else None, row))
-    return chain
-
-
-CHAIN = chain_of(FEWER, OTHER, FEWER)
+CHAIN = chain_of(accept(FEWER), accept(OTHER), replace(REGRESSED, evidence=("obs-1-q-b0",)), fix(OTHER))
 
 
 def rows() -> list[Row]:
@@ -64,7 +58,7 @@ def test_a_whole_chain_is_read_back_oldest_first() -> None:
 
 
 @settings(deadline=None)
-@given(st.permutations(range(3)))
+@given(st.permutations(range(4)))
 def test_the_order_in_which_the_rows_are_read_does_not_matter(order: list[int]) -> None:
     assert verified_chain("demo", "q", [rows()[place] for place in order]) == tuple(CHAIN)
 
@@ -81,12 +75,15 @@ def test_a_query_that_was_never_promoted_has_no_chain_and_nothing_in_force() -> 
 # Broken
 
 
-@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize(
     ("column", "value"),
     [
         ("policy", ORIGINAL.to_json()),
-        ("state", "fixed"),
+        ("state", "expired"),
+        ("restores", 7),
+        ("who", "eve"),
+        ("evidence_ids", ["obs-forged"]),
         ("verdict_id", "ver-forged-q-can_1"),
         ("candidate_id", "can_forged"),
         ("input_fingerprint", "inp_forged"),
@@ -102,8 +99,8 @@ def test_a_row_that_was_changed_breaks_the_chain(place: int, column: str, value:
 
 
 def test_a_row_that_was_changed_with_its_own_hash_made_to_fit_breaks_the_next_one() -> None:
-    forged = next_generation("demo", CHAIN[0], verdict(OTHER, verdict_id="ver-forged-q-can_1"))
-    assert broken_at([rows()[0], stored(forged), rows()[2]]).startswith("generation 3 ")
+    forged = replace(CHAIN[1], verdict_id="ver-forged-q-can_1")
+    assert broken_at([rows()[0], stored(forged), *rows()[2:]]).startswith("generation 3 ")
 
 
 @pytest.mark.parametrize(("missing", "noticed"), [(0, 2), (1, 3)])
@@ -120,7 +117,7 @@ def test_generations_that_changed_places_break_the_chain() -> None:
 
 
 def test_a_generation_that_is_there_twice_breaks_the_chain() -> None:
-    assert broken_at([*rows(), rows()[2]]).startswith("generation 3 ")
+    assert broken_at([*rows(), rows()[3]]).startswith("generation 4 ")
 
 
 def test_a_chain_that_does_not_start_with_generation_one_is_broken_though_its_hashes_fit() -> None:
@@ -130,6 +127,13 @@ def test_a_chain_that_does_not_start_with_generation_one_is_broken_though_its_ha
 def test_the_chain_of_another_workload_is_not_this_ones() -> None:
     with pytest.raises(ChainBroken):
         verified_chain("another", "q", rows())
+
+
+def test_a_chain_of_an_older_planopt_has_the_hashes_it_always_had() -> None:
+    first, second = chain_of(accept(FEWER), accept(OTHER))
+    later = dict.fromkeys(("restores", "who", "evidence_ids"))
+    assert verified_chain("demo", "q", [stored(p) | later for p in (first, second)]) == (first, second)
+    assert first.chain_hash == "chn_bf7b0e24eceb6e0d"
 
 
 def test_the_error_says_how_to_go_back() -> None:

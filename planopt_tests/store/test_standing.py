@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
+from planopt_assets.promote.transitions import Event
 from planopt_assets.store.standing import Standing
+from planopt_tests.promote.events import EXPIRED, REGRESSED, ROLLED_BACK, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
@@ -115,6 +118,36 @@ def test_a_candidate_without_a_verdict_is_still_to_be_tried() -> None:
     assert ([c["policy_id"] for c in half.unjudged], half.settled) == ([OTHER.id], False)
 
 
+def test_accepted_by_themselves_two_policies_are_planned_together_in_the_next_pass() -> None:
+    third = Policy.of({"spark.sql.files.maxPartitionBytes": "1048576"})
+    decisions = [decision(policy=p, decision_id=f"dec_{n}") for n, p in enumerate((FEWER, OTHER, third))]
+    whole = FEWER.merged(OTHER).merged(third)
+    tried = {FEWER: "accept", OTHER: "accept", third: "reject", whole: "reject"}
+    found = standing(
+        decisions=decisions,
+        candidates=[candidate(p) for p in tried],
+        verdicts=[verdict(p, outcome) for p, outcome in tried.items()],
+    )
+    assert (found.replanned, found.settled) == (False, False)
+    pair = FEWER.merged(OTHER)
+    done = replace(
+        found, candidates=[*found.candidates, candidate(pair)], verdicts=[*found.verdicts, verdict(pair, "reject")]
+    )
+    assert (done.replanned, done.settled, done.outcome) == (True, True, "accept")
+
+
+def test_a_verdict_carried_over_from_similar_inputs_counts_like_one_on_these() -> None:
+    carried = standing(decisions=[decision("no_change")], carried=[verdict(FEWER)], mode="auto")
+    assert (carried.outcome, carried.settled) == ("accept", False)  # it is to be promoted
+    assert carried.facts()["carried_over"]
+    in_force = replace(carried, active=promotion(FEWER))
+    assert (in_force.settled, in_force.to_promote) == (True, None)
+
+
+def test_a_refused_query_that_is_only_looked_at_is_settled() -> None:
+    assert standing(artifacts=[artifact("refused")], mode="observe").settled
+
+
 def test_a_dropped_candidate_is_not_to_be_tried() -> None:
     assert standing(decisions=[decision()], candidates=[DROPPED]).unjudged == []
 
@@ -149,6 +182,47 @@ def test_of_two_accepted_policies_the_one_with_the_best_proven_gain_is_promoted(
     assert found == proven
 
 
+def after(*events: Event, **others: Any) -> Standing:
+    chain = chain_of(*events)
+    return tried(verdict_of(FEWER), active=chain[-1], chain=chain, **{"mode": "auto", **others})
+
+
+@pytest.mark.parametrize("policy", [OTHER, ORIGINAL], ids=["another policy", "original"])
+def test_while_a_pin_stands_nothing_is_promoted(policy: Policy) -> None:
+    pinned = after(fix(policy))
+    assert (pinned.to_promote, pinned.promotable(by_hand=True), pinned.settled) == (None, None, True)
+
+
+def test_a_verdict_whose_policy_was_taken_back_is_not_promoted_again() -> None:
+    for end in (REGRESSED, ROLLED_BACK, EXPIRED):
+        assert (after(accept(FEWER), end).to_promote, after(accept(FEWER), end).settled) == (None, True)
+
+
+def test_a_person_may_promote_again_what_expired_or_was_rolled_back_but_not_what_got_worse() -> None:
+    again = {end: after(accept(FEWER), end).promotable(by_hand=True) for end in (REGRESSED, ROLLED_BACK, EXPIRED)}
+    assert {end: found is not None for end, found in again.items()} == {
+        REGRESSED: False,
+        ROLLED_BACK: True,
+        EXPIRED: True,
+    }
+
+
+def test_the_next_best_verdict_is_promoted_when_the_best_one_is_spent() -> None:
+    chain = chain_of(accept(FEWER), REGRESSED)
+    second = verdict_of(OTHER, gain_high=0.95)
+    found = tried(verdict_of(FEWER), second, active=chain[-1], chain=chain)
+    assert (found.best, found.to_promote) == (verdict_of(FEWER), second)
+
+
+@pytest.mark.parametrize(("mode", "settled"), [("auto", False), ("advise", False), ("observe", True)])
+def test_a_policy_that_should_go_is_not_settled_unless_planopt_only_looks(mode: str, settled: bool) -> None:
+    assert after(accept(FEWER), mode=mode, due=EXPIRED).settled is settled
+
+
+def test_a_promotion_without_its_lineage_is_not_settled() -> None:
+    assert (after(accept(FEWER)).settled, after(accept(FEWER), unlinked=True).settled) == (True, False)
+
+
 # What is shown
 
 
@@ -179,8 +253,13 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "active_policy": {"spark.sql.files.openCostInBytes": "65536"},
         "active_policy_id": OTHER.id,
         "generation": 1,
+        "state": "accepted",
+        "state_reason": "cpu -30%",
+        "due": None,
+        "policies": [],
         "promotion_id": "pro-q-g1",
         "verdict_id": f"ver-run-q-{FEWER.id[4:]}",
+        "carried_over": False,
         "observation_ids": ["obs-run-q-b0"],
         "plan_fingerprints": ["pln_1"],
         "topology_hashes": ["top_1"],

@@ -10,25 +10,27 @@ from planopt_assets.errors import PlanoptError, QueryFailed, QueryTimedOut
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Budgets
 from planopt_assets.validate.experiment import VARIES
-from planopt_assets.validate.judge import Rules
+from planopt_assets.validate.rules import Rules
 from planopt_assets.validate.schedule import round_order
 from planopt_tests.validate.fake_workspace import (
     FEWER,
+    HALF,
     OTHER,
     RIGHT,
+    WRONG,
     FakeWorkspace,
     Outcome,
     Ran,
     costs,
     experiment,
+    timeouts,
 )
 
 pytestmark = pytest.mark.fast
 
-WRONG = replace(RIGHT, exact="other", bits="other")
 LAST_DIGITS = replace(RIGHT, bits="other")
-HALF = {ORIGINAL: 3.0, FEWER: 1.5}
-PAIRS = Rules().min_pairs
+PAIRS = Rules().min_pairs  # for the clocks alone
+FEW = Rules().confirm_pairs  # where counters show it, and for a candidate that has no chance
 
 
 def rounds_of(outcome: Outcome) -> dict[int, list[Policy]]:
@@ -58,7 +60,7 @@ def test_a_candidate_that_noise_hides_ends_inconclusive_after_the_last_pair() ->
     def behaviour(policy: Policy, before: int, binding: int) -> Ran:
         return Ran(3.0 if policy is ORIGINAL else 3.0 * (0.55 if before % 2 else 0.95))
 
-    rules = Rules(max_pairs=8)
+    rules = Rules(max_pairs=8, foresight_pairs=8)
     verdict = experiment(FakeWorkspace(behaviour), FEWER, rules=rules).verdict
     assert (verdict.outcome, verdict.pairs) == ("inconclusive", 8)
     assert verdict.reason.startswith("noise hides the gain")
@@ -85,13 +87,13 @@ def test_bindings_are_one_query_and_are_judged_together() -> None:
 
 
 def test_every_round_runs_the_baseline_and_every_open_candidate_once() -> None:
-    # OTHER is hopeless and settled with the first pairs that are enough; noise keeps FEWER in for longer.
+    # OTHER is hopeless and settled with the first pairs that say so; noise keeps FEWER in for longer.
     def behaviour(policy: Policy, before: int, binding: int) -> Ran:
         return Ran({ORIGINAL: 3.0, OTHER: 3.3}.get(policy, 3.0 * (0.55 if before % 2 else 0.95)))
 
     rounds = rounds_of(experiment(FakeWorkspace(behaviour), FEWER, OTHER))
-    assert all(set(rounds[n]) == {ORIGINAL, FEWER, OTHER} and len(rounds[n]) == 3 for n in range(PAIRS + 1))
-    assert set(rounds[PAIRS + 1]) == {ORIGINAL, FEWER}
+    assert all(set(rounds[n]) == {ORIGINAL, FEWER, OTHER} and len(rounds[n]) == 3 for n in range(FEW + 1))
+    assert set(rounds[FEW + 1]) == {ORIGINAL, FEWER}
 
 
 def test_the_order_of_every_round_is_the_scheduled_one_and_is_recorded() -> None:
@@ -121,13 +123,13 @@ def test_only_the_first_round_is_a_warm_up() -> None:
     assert {t.round for t in trials if not t.warm_up} == set(range(1, PAIRS + 1))
 
 
-@pytest.mark.parametrize(("cold", "warm", "outcome"), [(0.1, 3.0, "reject"), (9.0, 1.5, "accept")])
-def test_the_warm_up_is_never_counted(cold: float, warm: float, outcome: str) -> None:
+@pytest.mark.parametrize(("cold", "warm", "outcome", "pairs"), [(0.1, 3.0, "reject", FEW), (9.0, 1.5, "accept", PAIRS)])
+def test_the_warm_up_is_never_counted(cold: float, warm: float, outcome: str, pairs: int) -> None:
     def behaviour(policy: Policy, before: int, binding: int) -> Ran:
         return Ran(3.0 if policy is ORIGINAL else warm if before else cold)
 
     verdict = experiment(FakeWorkspace(behaviour), FEWER).verdict
-    assert (verdict.outcome, verdict.pairs) == (outcome, PAIRS)
+    assert (verdict.outcome, verdict.pairs) == (outcome, pairs)
     assert verdict.gain.ratio == pytest.approx(warm / 3.0)
 
 
@@ -298,7 +300,9 @@ def test_a_binding_after_one_that_failed_is_not_run() -> None:
 def test_a_candidate_whose_budget_is_spent_is_inconclusive() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF), budgets=Budgets(per_candidate=6.0)), FEWER)
     assert outcome.verdict.outcome == "inconclusive"
-    assert outcome.verdict.reason == "stopped by budget: only 3 of at least 6 pairs could be run"
+    assert outcome.verdict.reason == (
+        "stopped by budget: only 3 of at least 6 pairs, as clocks alone need, could be run: cpu -50% (-50% to -50%)"
+    )
 
 
 def test_the_time_of_the_baseline_is_not_charged_to_the_candidate() -> None:
@@ -315,13 +319,13 @@ def test_one_candidate_whose_budget_is_spent_does_not_stop_the_others() -> None:
 def test_a_query_whose_budget_is_spent_is_inconclusive() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF), budgets=Budgets(per_query=13.5)), FEWER)
     assert outcome.verdict.outcome == "inconclusive"
-    assert outcome.verdict.reason == "stopped by budget: only 2 of at least 6 pairs could be run"
+    assert outcome.verdict.reason == "stopped by budget: only 2 of at least 3 pairs could be run"
     assert outcome.workspace.now == 100.0 + 13.5
 
 
 def test_a_run_whose_budget_is_spent_ends_the_experiment_too() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF)), FEWER, run_deadline=100.0 + 9.0)
-    assert outcome.verdict.reason == "stopped by budget: only 1 of at least 6 pairs could be run"
+    assert outcome.verdict.reason == "stopped by budget: only 1 of at least 3 pairs could be run"
 
 
 @pytest.mark.parametrize(("per_query", "cut"), [(11.0, ORIGINAL), (13.0, FEWER)], ids=["original", "candidate"])
@@ -338,10 +342,6 @@ def test_what_is_proven_when_the_budget_ends_is_accepted() -> None:
 
 
 # Time-outs
-
-
-def timeouts(outcome: Outcome, policy: Policy) -> list[float]:
-    return [seconds for asked, seconds in outcome.workspace.timeouts if asked is policy]
 
 
 def test_a_candidate_gets_twice_the_slowest_run_of_the_query_as_it_is() -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from planopt_assets.model.gate import Gate
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.promote.transitions import Event
+from planopt_assets.store.standing import Standing
 from planopt_assets.validate.gates import not_regressed, results_equal
+from planopt_tests.promote.events import EXPIRED, REGRESSED, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import FEWER, OTHER, Row, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
@@ -108,6 +113,77 @@ def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> Non
 def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Row | None) -> None:
     gate = not_regressed(standing(active=ACTIVE, promoted_by=proof))
     assert gate == Gate(False, True, "generation 1 has no accepted verdict in the store")
+
+
+# not_regressed, after a person or watch changed something
+
+
+def after(*events: Event, **others: Any) -> Standing:
+    chain = chain_of(*events)
+    return standing(active=chain[-1], chain=chain, **others)
+
+
+WRONG = verdict(FEWER, outcome="reject", results_equal=False, reason="3 rows differ")
+SLOWER = verdict(FEWER, outcome="reject", gain_low=1.01, reason="it is slower")
+
+ENDED: dict[str, tuple[Standing, Gate]] = {
+    "reverted to original": (
+        after(accept(FEWER), REGRESSED),
+        Gate(True, False, "the query runs as original since generation 2 (reverted: it got worse)"),
+    ),
+    "reverted to the policy before": (
+        after(accept(FEWER), accept(OTHER), REGRESSED, promoted_by=verdict_of(FEWER)),
+        Gate(
+            True,
+            False,
+            "shuffle.partitions=2 in force since generation 3 (reverted: it got worse), proven by "
+            f"ver-1-q-{FEWER.id[4:]}",
+        ),
+    ),
+    "reverted to a policy without its verdict": (
+        after(accept(FEWER), accept(OTHER), REGRESSED),
+        Gate(False, True, "generation 3 has no accepted verdict in the store"),
+    ),
+    "expired": (
+        after(accept(FEWER), EXPIRED),
+        Gate(True, False, "the query runs as original since generation 2 (expired: the engine changed)"),
+    ),
+    "pinned": (
+        after(fix(FEWER)),
+        Gate(True, False, "shuffle.partitions=2 is pinned by ada: it is known to be good"),
+    ),
+    "pinned to original": (
+        after(fix(ORIGINAL)),
+        Gate(True, False, "the query runs as original since generation 1 (fixed: it is known to be good)"),
+    ),
+    "pinned though slower": (
+        after(fix(FEWER), verdicts=[SLOWER]),
+        Gate(
+            False,
+            False,
+            "shuffle.partitions=2 is pinned by ada: it is known to be good, but shuffle.partitions=2 was found worse "
+            "on the current inputs: it is slower",
+        ),
+    ),
+    "pinned though wrong": (
+        after(fix(FEWER), verdicts=[WRONG]),
+        Gate(
+            False,
+            True,
+            "shuffle.partitions=2 is pinned by ada: it is known to be good, but shuffle.partitions=2 was found worse "
+            "on the current inputs: 3 rows differ",
+        ),
+    ),
+    "in force though something is due": (
+        after(accept(FEWER), promoted_by=verdict_of(FEWER), due=EXPIRED),
+        Gate(False, True, "shuffle.partitions=2 should not be in force any more: the engine changed"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "gate"), ENDED.values(), ids=ENDED)
+def test_not_regressed_understands(found: Standing, gate: Gate) -> None:
+    assert not_regressed(found) == gate
 
 
 def test_the_verdict_that_promoted_a_policy_never_counts_against_it() -> None:

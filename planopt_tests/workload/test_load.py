@@ -41,7 +41,7 @@ mode: auto
 budgets: {per_candidate: 1, per_query: 2.5}
 knobs:
   allow: [spark.sql.b, spark.sql.a]
-  deny: [spark.sql.c]
+  deny: [spark.sql.c, parquet.filter.bloom.enabled]
   pin: {spark.sql.z: 1, spark.sql.y: false}
 capture: debug
 allow_python: true
@@ -89,7 +89,7 @@ def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
         budgets=Budgets(1.0, 2.5, 1800.0),
         knobs=Knobs(
             allow=("spark.sql.b", "spark.sql.a"),
-            deny=("spark.sql.c",),
+            deny=("spark.sql.c", "parquet.filter.bloom.enabled"),
             pin=(("spark.sql.y", "false"), ("spark.sql.z", "1")),
         ),
         capture="debug",

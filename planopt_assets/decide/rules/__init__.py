@@ -10,14 +10,56 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planopt_assets.decide.answer import Answer
-from planopt_assets.decide.rules import right_size_shuffle, right_size_splits
+from planopt_assets.decide.rules import (
+    arrow_python_udf,
+    broadcast_small_side,
+    climb_pruning_ladder,
+    coalesce_reads,
+    delta_scan_settings,
+    enable_runtime_filters,
+    exclude_rules,
+    normalise_predicates,
+    partial_aggregation,
+    prefer_hash_join,
+    relieve_spill,
+    right_size_shuffle,
+    right_size_splits,
+    split_skew,
+    swap_build_side,
+)
 from planopt_assets.model.evidence import Evidence
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 
 RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
     # First, because what a shuffle costs decides how much any later change can gain.
     (right_size_shuffle.NAME, right_size_shuffle.right_size_shuffle),
     # Second: independent of shuffles, it only changes how scans are cut.
     (right_size_splits.NAME, right_size_splits.right_size_splits),
+    # Joins: a shuffle that is spared altogether leaves nothing for the three below it.
+    (broadcast_small_side.NAME, broadcast_small_side.broadcast_small_side),
+    # A join that is already by hash; only which side is built.
+    (swap_build_side.NAME, swap_build_side.swap_build_side),
+    # A join that stays shuffled, without its sorts.
+    (prefer_hash_join.NAME, prefer_hash_join.prefer_hash_join),
+    # A join that stays shuffled, with its largest partition shared.
+    (split_skew.NAME, split_skew.split_skew),
+    # After the joins: what they no longer shuffle or sort does not spill.
+    (relieve_spill.NAME, relieve_spill.relieve_spill),
+    # How shuffles are read, after how many are written and how large they may be.
+    (coalesce_reads.NAME, coalesce_reads.coalesce_reads),
+    # Independent of all joins: inside one operator.
+    (partial_aggregation.NAME, partial_aggregation.partial_aggregation),
+    # What scans read: whole files first, since a file that is skipped needs no rung of the ladder.
+    (delta_scan_settings.NAME, delta_scan_settings.delta_scan_settings),
+    # Before the ladder: what a text keeps from the reader no rung can use.
+    (normalise_predicates.NAME, normalise_predicates.normalise_predicates),
+    # Rows inside the files, one rung at a time.
+    (climb_pruning_ladder.NAME, climb_pruning_ladder.climb_pruning_ladder),
+    # After both: a filter fed by another table pays only for rows that no predicate of the scan's own leaves out.
+    (enable_runtime_filters.NAME, enable_runtime_filters.enable_runtime_filters),
+    # Independent of plans: how rows travel to Python.
+    (arrow_python_udf.NAME, arrow_python_udf.arrow_python_udf),
+    # Last, and opt-in: exploration of what Spark's own rules did.
+    (exclude_rules.NAME, exclude_rules.exclude_rules),
 )

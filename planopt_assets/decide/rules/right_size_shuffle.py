@@ -6,15 +6,18 @@ coalesces what is *read*, but the writing has already been paid for.
 Worked: 5 shuffles with 12 writing tasks in all, 200 partitions planned, largest shuffle 9 MiB, 2 cores.
 Two partitions of at most 64 MiB hold it, and there is one for each core: target 2.
 Blocks saved 12 x (200 - 2) = 2,376; at 0.2 ms of CPU each (the low end of what was measured) 0.48 s per run.
+
+The number is `spark.sql.shuffle.partitions`, unless the workload set the adaptive `initialPartitionNum`: that one wins
+where reads are coalesced, and changing the other would change nothing.
 """
 
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer, no_change, propose
+from planopt_assets.decide.shuffle_settings import partitions_knob
 from planopt_assets.model.evidence import Evidence
 
 NAME = "right_size_shuffle"
-KNOB = "spark.sql.shuffle.partitions"
 
 TARGET_BYTES = 64 * 1024 * 1024  # Spark's own advisory size of a shuffle partition
 CPU_PER_BLOCK_NS = 200_000  # measured 0.4-0.7 ms with Spark 4.2 on local disk; halved, for the lower end
@@ -22,9 +25,10 @@ WORTH_A_LOOK = 2  # at most half as many partitions, or it is not a different pl
 
 
 def right_size_shuffle(evidence: Evidence) -> Answer:
-    """Propose `spark.sql.shuffle.partitions` from the largest shuffle seen over all bindings."""
+    """Propose the number of partitions from the largest shuffle seen over all bindings."""
+    knob = partitions_knob(evidence)
     exchanges = [x for e in evidence.executions for x in e.exchanges]
-    current = int(evidence.setting(KNOB))
+    current = int(evidence.setting(knob))
     resizable = [x for x in exchanges if x.partitions == current]
     if not resizable:
         return no_change("no shuffle takes its partition count from the setting", {"shuffles": len(exchanges)})
@@ -46,7 +50,7 @@ def right_size_shuffle(evidence: Evidence) -> Answer:
     if current < target * WORTH_A_LOOK:
         return no_change(f"{current} partitions already fit the largest shuffle ({largest:,} bytes)", arithmetic)
     return propose(
-        {KNOB: str(target)},
+        {knob: str(target)},
         f"the largest shuffle is {largest:,} bytes: {target} partitions hold it, "
         f"{current} only add {saved_blocks:,} small blocks",
         saved_cpu_ns=saved_blocks * CPU_PER_BLOCK_NS,

@@ -68,17 +68,26 @@ def _aggregate(kind: str, fields: dict[str, str]) -> str:
 
 
 def _scan(kind: str, fields: dict[str, str]) -> str:
+    told = (f"{name}: {value}" for name, value in _metadata(fields).items())
+    return f"File{kind} {_packed(fields['Output'])} " + ", ".join(told)
+
+
+def scan_metadata(kind: str, body: str) -> dict[str, str]:
+    """What the plan tree holds apart for a file scan; nothing for any other operator."""
+    return _metadata(_fields(body, _SCAN)) if kind.startswith("Scan") and "\nLocation:" in body else {}
+
+
+def _metadata(fields: dict[str, str]) -> dict[str, str]:
     location = _LOCATION.fullmatch(fields["Location"])
     if not location:
         raise ExplainUnreadable(f"a scan's location is {fields['Location'][:120]!r}")
-    told = [
-        f"Batched: {fields['Batched']}",
-        f"Location: {location[1]}(1 paths){location[2]}",
-        f"PartitionFilters: {fields.get('PartitionFilters', '[]')}",
-        f"PushedFilters: {fields.get('PushedFilters', '[]')}",
-        f"ReadSchema: {fields['ReadSchema']}",
-    ]
-    return f"File{kind} {_packed(fields['Output'])} " + ", ".join(told)
+    return {
+        "Batched": fields["Batched"],
+        "Location": f"{location[1]}(1 paths){location[2]}",
+        "PartitionFilters": fields.get("PartitionFilters", "[]"),
+        "PushedFilters": fields.get("PushedFilters", "[]"),
+        "ReadSchema": fields["ReadSchema"],
+    }
 
 
 def _packed(attributes: str) -> str:

@@ -52,8 +52,8 @@ class Lab:
         capture = Capture(session, {str(path): path.name for path in self._tables()})
         reader = ScanReader(capture.jvm, capture.tables)
         tree = capture.read(plan, "initial").tree
-        planned = reader.planned(plan, tree, capture.jvm.tree(execution.optimizedPlan()))
         with self._active(session):
+            planned = reader.planned(plan, capture.scans(plan), tree, capture.jvm.tree(execution.optimizedPlan()))
             execution.toRdd().count()
         done = capture.read(plan, "final")
         return [(facts, reader.offers(facts)) for facts in reader.measured(planned, done.tree, done.metrics)]

@@ -1,0 +1,108 @@
+"""What earlier verdicts say about a proposal: reused only for the same query on similar inputs, and not for ever.
+
+Worked: `shuffle.partitions=8` was rejected on Monday on 10 GiB of tables. On Tuesday the table has a new version and
+11 GiB: similar, so the proposal is not tried again. A month later it is, and so it is on the day the tables reach
+21 GiB, or when a new version of the judge, the rules or Spark makes another context of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planopt_assets.model.decision import Arithmetic
+from planopt_assets.model.past_verdict import PastVerdict
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.verdict import Outcome
+
+SIMILAR = 2.0  # inputs of half to double the bytes are similar
+DAY_S = 86_400
+RETRY_AFTER_DAYS: dict[Outcome, int] = {
+    "reject": 30,
+    "inconclusive": 7,  # noise or a budget stood in the way, which may pass
+    "accept": 90,  # proven once is not proven for ever
+}
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The inputs at hand, and every verdict on this query that was there when they were observed."""
+
+    canonical_fingerprint: str | None = None
+    context_hash: str | None = None
+    input_bytes: int | None = None
+    verdicts: tuple[PastVerdict, ...] = ()
+
+
+NO_HISTORY = History()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Why a proposal needs no trial of its own, with the verdicts that say so."""
+
+    reason: str
+    verdict_ids: tuple[str, ...]
+    arithmetic: Arithmetic
+
+
+def recall(policy: Policy, history: History, now: int) -> Memory | None:
+    """What is known of a policy on inputs like these; None: nothing, or too long ago, so it may be tried.
+
+    An accepted policy that holds this one (itself, or a combination) speaks first, then the last verdict on exactly
+    this policy.
+    """
+    known = comparable(history, now)
+    accepted = [v for v in known if v.outcome == "accept" and policy.within(v.policy)]
+    if accepted:
+        names = ", ".join(f"{v.policy.describe()} by {v.verdict_id}" for v in accepted)
+        return _memory(f"accepted before on similar inputs: {names}", accepted, history, now)
+    judged = next((v for v in known if v.policy.id == policy.id), None)
+    if judged is None:
+        return None
+    how = "rejected" if judged.outcome == "reject" else "tried without a clear answer"
+    return _memory(f"{how} before: {judged.reason} ({judged.verdict_id})", [judged], history, now)
+
+
+def comparable(history: History, now: int) -> list[PastVerdict]:
+    """The newest verdict on each policy, of those on the same query in the same context on inputs of similar size."""
+    newest: dict[str, PastVerdict] = {}
+    for verdict in sorted(history.verdicts, key=lambda v: (v.judged_at, v.verdict_id)):
+        if _same_query(verdict, history) and similar(verdict.input_bytes, history.input_bytes):
+            newest.pop(verdict.policy.id, None)  # the order is that of the verdicts that count
+            newest[verdict.policy.id] = verdict
+    return [v for v in newest.values() if now - v.judged_at < RETRY_AFTER_DAYS[v.outcome] * DAY_S]
+
+
+def similar(one: int | None, other: int | None) -> bool:
+    """Sizes within a factor of two; a size nobody knows is similar to none.
+
+    >>> similar(10, 20), similar(10, 21), similar(10, 5), similar(10, None)
+    (True, False, True, False)
+    """
+    if one is None or other is None:
+        return False
+    return max(one, other) <= SIMILAR * min(one, other)
+
+
+def _same_query(verdict: PastVerdict, history: History) -> bool:
+    return (
+        history.canonical_fingerprint is not None
+        and history.context_hash is not None
+        and verdict.canonical_fingerprint == history.canonical_fingerprint
+        and verdict.context_hash == history.context_hash
+    )
+
+
+def _memory(reason: str, verdicts: Iterable[PastVerdict], history: History, now: int) -> Memory:
+    told = tuple(verdicts)
+    last = told[-1]
+    arithmetic: Arithmetic = (
+        ("history_outcome", last.outcome),
+        ("history_input_bytes", last.input_bytes or 0),
+        ("input_bytes", history.input_bytes or 0),
+        ("similar_within", SIMILAR),
+        ("judged_days_ago", (now - last.judged_at) // DAY_S),
+        ("retry_after_days", RETRY_AFTER_DAYS[last.outcome]),
+    )
+    return Memory(reason, tuple(v.verdict_id for v in told), arithmetic)

@@ -1,0 +1,77 @@
+"""Which input of a join may be built, broadcast or split, as the join's kind allows; and the shuffle that feeds it.
+
+A row that must come out even when nothing matches has to be seen by one task only. Copied to all of them it would
+come out many times, so Spark refuses, and ignores a hint that asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from planopt_assets.model.signals import Exchange, Join, JoinInput, SideName
+
+SIDES: Final[tuple[SideName, SideName]] = ("left", "right")
+OTHER: Final[dict[SideName, SideName]] = {"left": "right", "right": "left"}
+SHUFFLED_JOINS: Final = ("SortMergeJoin", "ShuffledHashJoin")
+
+_BROADCAST: dict[SideName, tuple[str, ...]] = {
+    "left": ("Inner", "Cross", "RightOuter"),
+    "right": ("Inner", "Cross", "LeftOuter", "LeftSingle", "LeftSemi", "LeftAnti", "ExistenceJoin"),
+}
+# A shuffled table is built once per partition, so that it can also remember which of its rows found a match.
+_HASHED: dict[SideName, tuple[str, ...]] = {
+    "left": ("Inner", "Cross", "LeftOuter", "RightOuter", "FullOuter"),
+    "right": (*_BROADCAST["right"], "RightOuter", "FullOuter"),
+}
+_SPLIT: dict[SideName, tuple[str, ...]] = {
+    "left": ("Inner", "Cross", "LeftOuter", "LeftSemi", "LeftAnti"),
+    "right": ("Inner", "Cross", "RightOuter"),
+}
+
+
+def may_broadcast(kind: str, side: SideName) -> bool:
+    """Whether Spark can copy this input of such a join to all tasks.
+
+    >>> may_broadcast("LeftOuter", "right"), may_broadcast("LeftOuter", "left"), may_broadcast("FullOuter", "left")
+    (True, False, False)
+    """
+    return _plain(kind) in _BROADCAST[side]
+
+
+def may_hash(kind: str, side: SideName) -> bool:
+    """Whether a shuffled hash join can build this input.
+
+    >>> may_hash("FullOuter", "left"), may_hash("LeftSemi", "left")
+    (True, False)
+    """
+    return _plain(kind) in _HASHED[side]
+
+
+def may_split(kind: str, side: SideName) -> bool:
+    """Whether a skewed partition of this input may be cut, with the other side's copied to each piece."""
+    return _plain(kind) in _SPLIT[side]
+
+
+def feeding(side: JoinInput, exchanges: Iterable[Exchange]) -> Exchange | None:
+    """The shuffle put in for this input: the one that wrote as many rows; of several the one with the largest part."""
+    if not side.shuffled or side.rows is None:
+        return None
+    found = [x for x in exchanges if x.feeds_join and x.rows == side.rows]
+    return max(found, key=lambda x: (x.largest_bytes or 0, -x.node), default=None)
+
+
+def fed_side(exchange: Exchange, joins: Iterable[Join]) -> tuple[Join, SideName] | None:
+    """The other way round: the shuffled join, and its side, that took in as many rows as this shuffle wrote."""
+    found = (
+        (join, side)
+        for join in joins
+        for side in SIDES
+        if join.strategy in SHUFFLED_JOINS and join.side(side).shuffled and join.side(side).rows == exchange.rows
+    )
+    return next(found, None)
+
+
+def _plain(kind: str) -> str:
+    """`ExistenceJoin(exists#12)` is an `ExistenceJoin`."""
+    return kind.partition("(")[0]

@@ -1,0 +1,52 @@
+"""What work costs: CPU modelled from counters that repeat, never from a clock.
+
+One run on a cold or busy machine costs several times its usual CPU, and the same inputs must give the same decision.
+The prices are at the lower end of what was measured with Spark 4.2 on a local disk, as those of the rules are, so that
+their ratio is fair.
+"""
+
+from __future__ import annotations
+
+from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.signals import Stage
+
+CPU_PER_ROW_NS = 1_000  # reading one row and doing a little with it
+CPU_PER_FILE_NS = 2_000_000  # opening one file and reading its footer
+CPU_PER_TASK_NS = 5_000_000
+CPU_PER_BLOCK_NS = 200_000  # of a shuffle: each task writes one for each partition, empty or not
+CPU_PER_QUERY_NS = 100_000_000  # planning and starting it: no change of a policy saves that
+
+
+def stage_cpu_ns(stage: Stage) -> int:
+    """What one stage costs by its work alone.
+
+    Worked: 12 tasks read 765,000 rows from 201 files and write into 200 partitions:
+    0.765 + 0.402 + 0.060 + 12 x 200 x 0.2 ms = 1.707 s.
+    """
+    return (
+        stage.rows * CPU_PER_ROW_NS
+        + stage.files * CPU_PER_FILE_NS
+        + stage.tasks * CPU_PER_TASK_NS
+        + stage.tasks * stage.shuffle_partitions * CPU_PER_BLOCK_NS
+    )
+
+
+def execution_cpu_ns(execution: Execution) -> int:
+    """What one execution costs: its stages where they are known, else rows, files and tasks as a whole.
+
+    Worked, without stages: 765,000 rows, 201 files, 17 tasks: 0.1 + 0.765 + 0.402 + 0.085 = 1.35 s.
+    """
+    if execution.stages:
+        return CPU_PER_QUERY_NS + sum(map(stage_cpu_ns, execution.stages))
+    counters = execution.counters
+    return (
+        CPU_PER_QUERY_NS
+        + counters.input_rows * CPU_PER_ROW_NS
+        + counters.scan_files * CPU_PER_FILE_NS
+        + counters.tasks * CPU_PER_TASK_NS
+    )
+
+
+def modelled_cpu_ns(evidence: Evidence) -> int:
+    """One run of the query: all its bindings."""
+    return sum(map(execution_cpu_ns, evidence.executions))

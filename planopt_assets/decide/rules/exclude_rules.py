@@ -1,0 +1,91 @@
+"""Leave out one optimizer rule that changed the plan and, by the rows seen, made it dearer. Exploration, opt-in.
+
+Every rule that may be left out only makes plans cheaper, never different in result (`EXCLUDABLE_RULES`). Each is
+proposed only on its own evidence, one at a time, and only where the workload's `knobs.allow` names the setting.
+
+Worked, semi-join: Spark moved a semi-join below another join. It let 5,900,000 of 6,000,000 rows through (98 %), and
+to do so it shuffled and sorted them: 6,000,000 x (150 + 100) ns = 1.5 s, for next to nothing. The join above kept
+600,000: after it, the semi-join would have had a tenth to do. Saved: 5,400,000 x 250 ns = 1.35 s.
+
+Worked, merged sub-queries: Spark read a table once for two sub-queries, with both predicates joined by OR. 1,000,000
+rows were read, 20,000 matched. Apart, each predicate skips by itself: a quarter of the unwanted rows is left out at
+least, 980,000 x 0.25 x 1,000 ns = 245 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
+from planopt_assets.decide.join_sides import SHUFFLED_JOINS
+from planopt_assets.decide.row_prices import SHUFFLE_ROW_NS, SORT_ROW_NS
+from planopt_assets.decide.scan_prices import READ_ROW_NS
+from planopt_assets.decide.setting_in_force import in_force
+from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.signals import Join
+
+NAME = "exclude_rules"
+KNOB = "spark.sql.optimizer.excludedRules"
+
+LETS_THROUGH = 0.9  # a semi-join that keeps at least this share filters next to nothing
+KEEPS_FEW = 0.5  # the join above it, of what it is given
+WANTED = 0.1
+LEFT_OUT = 0.25
+
+_CATALYST = "org.apache.spark.sql.catalyst.optimizer"
+
+
+def exclude_rules(evidence: Evidence) -> Answer:
+    """Propose to leave out the rule that costs most."""
+    if in_force(evidence, KNOB) is not None:
+        return no_change("rules are left out already", {})
+    told = [e for e in evidence.executions if e.effective_rules is not None]
+    if not told:
+        return cannot_tell("effective_rules is missing: nobody knows which rules changed the plan", {})
+    savings = {rule: sum(cost(e) for e in told if rule in (e.effective_rules or ())) for rule, cost in _COSTS.items()}
+    arithmetic: dict[str, int | float | str] = {
+        "rules_looked_at": len(savings),
+        "rules_effective": sum(any(r in (e.effective_rules or ()) for e in told) for r in savings),
+    }
+    rule, saving = max(savings.items(), key=lambda one: (one[1], one[0]))
+    if saving <= 0:
+        return no_change("no rule that may be left out made the plan dearer", arithmetic)
+    return propose(
+        {KNOB: rule},
+        f"{rule.removeprefix(_CATALYST + '.')} changed the plan, and the rows say that it cost more than it saved",
+        saved_cpu_ns=saving,
+        arithmetic={**arithmetic, "rule": rule},
+    )
+
+
+def _useless_semi_joins(execution: Execution) -> int:
+    """What shuffled semi- and anti-joins that filter nothing would save above the join they were moved below."""
+    return sum(_saved_above(j, execution.joins) for j in execution.joins if j.kind in ("LeftSemi", "LeftAnti"))
+
+
+def _saved_above(semi: Join, joins: tuple[Join, ...]) -> int:
+    rows = semi.left.rows
+    if semi.strategy not in SHUFFLED_JOINS or not rows or semi.rows is None or semi.rows < LETS_THROUGH * rows:
+        return 0
+    above = [j.rows for j in joins if j is not semi and semi.rows in (j.left.rows, j.right.rows) and j.rows is not None]
+    kept = min(above, default=rows)
+    return (rows - kept) * (SHUFFLE_ROW_NS + SORT_ROW_NS) if kept <= KEEPS_FEW * rows else 0
+
+
+def _wasteful_merges(execution: Execution) -> int:
+    wasted = [
+        s.read_rows - s.matched_rows
+        for s in execution.scans
+        if "disjunction" in s.families
+        and s.read_rows is not None
+        and s.matched_rows is not None
+        and s.matched_rows <= WANTED * s.read_rows
+    ]
+    return round(sum(wasted) * LEFT_OUT * READ_ROW_NS)
+
+
+_COSTS: dict[str, Callable[[Execution], int]] = {
+    f"{_CATALYST}.MergeSubplans": _wasteful_merges,
+    f"{_CATALYST}.PushDownLeftSemiAntiJoin": _useless_semi_joins,
+    f"{_CATALYST}.PushLeftSemiLeftAntiThroughJoin": _useless_semi_joins,
+}

@@ -1,0 +1,109 @@
+"""Join by hash tables instead of sorting both inputs, where each partition of the smaller one fits into memory.
+
+Spark does so by itself once it has seen the shuffle, if `maxShuffledHashJoinLocalMapThreshold` is not below the
+advisory partition size (partitions are merged up to that) and no partition of the input, as written, is larger. The
+threshold is 0 by default: never. It holds for all joins of the query. A table cannot spill, so the size it has in
+memory is looked at too; where one join of several would not fit, the others get a hint each.
+
+Worked: 4,000,000 rows joined to 100,000 rows of 10 MB, 4 MB as written, in 8 partitions read, the largest 0.6 MB.
+The largest table has 0.6 x 10 / 4 = 1.5 MB. No sort: 4,100,000 x 100 ns, less 100,000 x 250 ns for tables: 0.385 s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
+from planopt_assets.decide.join_sides import OTHER, SIDES, feeding, may_hash
+from planopt_assets.decide.row_prices import HASH_ROW_NS, MIB, SORT_ROW_NS
+from planopt_assets.decide.shuffle_settings import ADVISORY, adaptive, size_of, unrecorded
+from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.hint import Hint
+from planopt_assets.model.signals import Join, SideName
+
+NAME = "prefer_hash_join"
+KNOB = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"
+
+LARGEST_MAP = 64 * MIB  # of one task, in memory as the planner reckons it; the table itself takes about twice that
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The hash table one sort-merge join would build: its largest partition as written, and in memory."""
+
+    join: Join
+    side: SideName
+    largest_written: int
+    largest_in_memory: int
+
+    @property
+    def saved_ns(self) -> int:
+        rows = self.join.side(self.side).rows or 0
+        return (rows + (self.join.side(OTHER[self.side]).rows or 0)) * SORT_ROW_NS - rows * HASH_ROW_NS
+
+
+def prefer_hash_join(evidence: Evidence) -> Answer:
+    """Propose the threshold where all tables fit, hints where only some do or nothing adapts."""
+    if missing := unrecorded(evidence, KNOB, ADVISORY):
+        return cannot_tell(missing, {})
+    merged = [(e, j) for e in evidence.executions for j in e.joins if j.strategy == "SortMergeJoin" and _sides(j)]
+    tables = [t for e, j in merged if (t := _table(e, j)) is not None]
+    target = size_of(evidence, ADVISORY)
+    fitting = [t for t in tables if max(t.largest_written, t.largest_in_memory) <= LARGEST_MAP and t.saved_ns > 0]
+    facts: dict[str, int | float | str] = {
+        "sort_merge_joins": len(merged),
+        "joins_that_fit": len(fitting),
+        "largest_map_bytes": max((t.largest_in_memory for t in tables), default=0),
+        "map_bound_bytes": LARGEST_MAP,
+        "threshold_now": size_of(evidence, KNOB),
+        "threshold_target": target,
+    }
+    if not merged:
+        return no_change("no sort-merge join with an input that may be built", facts)
+    if not fitting and len(tables) < len(merged):
+        words = f"{len(merged) - len(tables)} sort-merge joins lack rows, bytes or the sizes of their partitions"
+        return cannot_tell(words, facts)
+    if not fitting:
+        words = f"a partition of the smaller input has {facts['largest_map_bytes']:,} bytes in memory"
+        return no_change(f"{words}, a table may have {LARGEST_MAP:,}", facts)
+    rows = sum((t.join.left.rows or 0) + (t.join.right.rows or 0) for t in fitting)
+    words = f"{rows:,} rows are sorted to be joined; tables of at most "
+    words += f"{max(t.largest_in_memory for t in fitting):,} bytes would do"
+    saved = sum(t.saved_ns for t in fitting)
+    facts |= {"rows_sorted": rows, "cpu_ns_per_row_sorted": SORT_ROW_NS, "cpu_ns_per_row_built": HASH_ROW_NS}
+    all_fit = len(fitting) == len(merged) and target <= LARGEST_MAP
+    if adaptive(evidence) and all_fit and size_of(evidence, KNOB) < target:
+        return propose({KNOB: str(target)}, words, saved_cpu_ns=saved, arithmetic=facts)
+    unfit = {t.join.side(t.side).target for t in tables if t not in fitting}
+    named = [t for t in fitting if (name := t.join.side(t.side).target) and name not in unfit]
+    if not named:
+        return no_change("not every sort-merge join can do without sorting, and no hint names those that can", facts)
+    return propose(
+        {},
+        words,
+        saved_cpu_ns=sum(t.saved_ns for t in named),
+        arithmetic=facts,
+        hints=sorted({str(Hint("shuffle_hash", t.join.side(t.side).target)) for t in named}),
+    )
+
+
+def _sides(join: Join) -> list[SideName]:
+    """Inputs that may be built and have a shuffle of their own, whose sizes Spark can look at."""
+    return [s for s in SIDES if may_hash(join.kind, s) and join.side(s).shuffled]
+
+
+def _table(execution: Execution, join: Join) -> Table | None:
+    """Of the smaller input; None where a size that decides is not known.
+
+    In memory a partition is larger than written by the same factor as the whole; merged ones are an even share.
+    """
+    sides = [s for s in _sides(join) if join.side(s).bytes is not None and join.side(s).rows is not None]
+    if not sides or join.left.rows is None or join.right.rows is None:
+        return None
+    side = min(sides, key=lambda s: join.side(s).bytes or 0)
+    exchange, size = feeding(join.side(side), execution.exchanges), join.side(side).bytes or 0
+    if exchange is None or exchange.largest_bytes is None:
+        return None
+    unpacked = exchange.largest_bytes * size // max(1, exchange.bytes_written)
+    share = -(-size // max(1, exchange.read_partitions or exchange.partitions))
+    return Table(join, side, exchange.largest_bytes, max(unpacked, share))

@@ -1,0 +1,125 @@
+"""Let Spark split a shuffle partition that is many times the median, where its own thresholds keep it from that.
+
+Adaptive execution splits a partition of a join's input if it is larger than 256 MB *and* than 5 times the median, into
+pieces of the advisory size (64 MB), along the tasks that wrote it. A partition of 200 MB beside others of 10 MB stays
+whole: one task works on it while the other cores wait.
+
+Worked: 8 cores, a shuffle of 2,000,000 rows and 400 MB, median 10 MB, largest 200 MB. Pieces of 200 / 8 = 25 MB: the
+threshold goes to 100 MB, half the largest, and the advisory size to 25 MB. The largest partition holds 1,000,000 rows;
+eight tasks share them: 1,000,000 x 7/8 x (150 + 100) ns = 0.22 s by the clock.
+
+The total work does not fall: what is saved is the time the other cores wait.
+"""
+
+from __future__ import annotations
+
+from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
+from planopt_assets.decide.join_sides import SHUFFLED_JOINS, fed_side, may_split
+from planopt_assets.decide.row_prices import MIB, SHUFFLE_ROW_NS, SORT_ROW_NS
+from planopt_assets.decide.setting_in_force import in_force, switched_on
+from planopt_assets.decide.shuffle_settings import ADVISORY, adaptive, size_of, unrecorded
+from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.signals import Exchange
+
+NAME = "split_skew"
+ENABLED = "spark.sql.adaptive.skewJoin.enabled"
+THRESHOLD = "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes"
+FACTOR = "spark.sql.adaptive.skewJoin.skewedPartitionFactor"
+
+SKEWED = 5  # times the median, as Spark has it
+LOW_FACTOR = 3  # where the workload's own factor is what stands in the way
+WORTH_SPLITTING = 32 * MIB  # a smaller partition is done before its pieces would be
+SMALLEST_PIECE = 16 * MIB
+MOST_PIECES = 8
+
+
+def split_skew(evidence: Evidence) -> Answer:
+    """Propose thresholds below the largest skewed partition, and pieces small enough to share it."""
+    if missing := unrecorded(evidence, THRESHOLD, FACTOR, ADVISORY):
+        return cannot_tell(missing, {})
+    fed = [(e, x) for e in evidence.executions for x in e.exchanges if x.feeds_join and _splittable(e, x)]
+    uneven = [(e, x) for e, x in fed if _times_median(x) >= SKEWED and (x.largest_bytes or 0) >= WORTH_SPLITTING]
+    unknown = [x for _, x in fed if x.largest_bytes is None or x.median_bytes is None]
+    threshold, factor = size_of(evidence, THRESHOLD), float(in_force(evidence, FACTOR) or SKEWED)
+    left_whole = [(e, x) for e, x in uneven if not _splits_already(x, threshold, factor)]
+    facts: dict[str, int | float | str] = {
+        "shuffles_into_joins": len(fed),
+        "skewed_shuffles": len(uneven),
+        "threshold_bytes": threshold,
+        "factor": factor,
+        "cores": evidence.cores,
+        "gain_is": "wall clock, not CPU",
+    }
+    if not fed:
+        return no_change("no shuffle into a join whose partitions may be split", facts)
+    if not uneven and unknown:
+        return cannot_tell(f"{len(unknown)} shuffles into joins do not tell the sizes of their partitions", facts)
+    if not uneven:
+        largest = max(fed, key=lambda pair: (pair[1].largest_bytes or 0, -pair[1].node))[1]
+        words = f"the largest partition of a join's input has {largest.largest_bytes or 0:,} bytes"
+        return no_change(f"{words}, the median {largest.median_bytes or 0:,}: nothing to split", facts)
+    if not adaptive(evidence) or switched_on(evidence, ENABLED) is False:
+        return no_change("splitting skewed partitions is switched off in the workload's own settings", facts)
+    if not left_whole:
+        return no_change("Spark splits these partitions by itself", facts)
+    if evidence.cores < 2:
+        return no_change("one core gains nothing from more tasks", facts)
+    if not any(x.rows for _, x in left_whole):
+        return cannot_tell("the skewed shuffles do not tell how many rows went through them", facts)
+    return _proposal(evidence, left_whole, facts)
+
+
+def _proposal(
+    evidence: Evidence, left_whole: list[tuple[Execution, Exchange]], facts: dict[str, int | float | str]
+) -> Answer:
+    smallest = min(x.largest_bytes or 0 for _, x in left_whole)  # the settings must reach every one of them
+    worst = max((x for _, x in left_whole), key=lambda x: (x.largest_bytes or 0, -x.node))
+    piece = min(size_of(evidence, ADVISORY), max(SMALLEST_PIECE, smallest // min(evidence.cores, MOST_PIECES)))
+    lower = smallest // 2  # so that it still holds when the data is somewhat smaller
+    settings = {}
+    if lower < int(facts["threshold_bytes"]):
+        settings[THRESHOLD] = str(lower)
+    if any(_times_median(x) <= float(facts["factor"]) for _, x in left_whole):
+        settings[FACTOR] = str(LOW_FACTOR)
+    if piece < size_of(evidence, ADVISORY):
+        settings[ADVISORY] = str(piece)
+    saved = sum(_waited_ns(x, piece, evidence.cores) for _, x in left_whole)
+    facts |= {
+        "largest_partition_bytes": worst.largest_bytes or 0,
+        "median_partition_bytes": worst.median_bytes or 0,
+        "piece_bytes": piece,
+        "cpu_ns_per_row": SHUFFLE_ROW_NS + SORT_ROW_NS,
+    }
+    return propose(
+        settings,
+        f"one partition has {worst.largest_bytes or 0:,} bytes, the median {worst.median_bytes or 0:,}, and Spark "
+        f"leaves it whole: pieces of {piece:,} would use all {evidence.cores} cores",
+        saved_cpu_ns=saved,
+        arithmetic=facts,
+    )
+
+
+def _splittable(execution: Execution, exchange: Exchange) -> bool:
+    """Whether the join that reads it is a shuffled one, may have this side cut, and more than one task wrote it."""
+    if not any(j.strategy in SHUFFLED_JOINS for j in execution.joins):
+        return False
+    fed = fed_side(exchange, execution.joins)
+    writer = next((s for s in execution.stages if exchange.node in s.nodes), None)
+    return (fed is None or may_split(fed[0].kind, fed[1])) and (writer is None or writer.tasks > 1)
+
+
+def _times_median(exchange: Exchange) -> float:
+    if exchange.largest_bytes is None or exchange.median_bytes is None:
+        return 0.0
+    return exchange.largest_bytes / max(1, exchange.median_bytes)
+
+
+def _splits_already(exchange: Exchange, threshold: int, factor: float) -> bool:
+    return (exchange.largest_bytes or 0) > max(threshold, (exchange.median_bytes or 0) * factor)
+
+
+def _waited_ns(exchange: Exchange, piece: int, cores: int) -> int:
+    """Time one task needs for the largest partition, less the share that is left when others help."""
+    rows = (exchange.rows or 0) * (exchange.largest_bytes or 0) // max(1, exchange.bytes_written)
+    helpers = min(cores, -(-(exchange.largest_bytes or 0) // piece))
+    return rows * (helpers - 1) // helpers * (SHUFFLE_ROW_NS + SORT_ROW_NS)

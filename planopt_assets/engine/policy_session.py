@@ -1,0 +1,93 @@
+"""One use of a policy in a user's job: a copy of the session, the frames built in it, and what Spark says they cost."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.engine.hints import JoinHints
+from planopt_assets.engine.jvm import Jvm
+from planopt_assets.engine.policy_text import policy_text
+from planopt_assets.engine.production import Executions, RealRun
+from planopt_assets.engine.user_session import (
+    bound_to_scans,
+    check_reached,
+    copy_of,
+    named_in,
+    rebuilt,
+    renew_views,
+    run_sql,
+    schemas_in,
+)
+from planopt_assets.errors import PolicyNotApplied
+from planopt_assets.model.hint import Hint
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from planopt_assets.model.policy import Policy
+    from planopt_assets.model.workload import Table
+
+
+class PolicySession:
+    """A policy is applied whole or not at all: what cannot be done is `PolicyNotApplied`, before anything runs."""
+
+    def __init__(self, spark: SparkSession, policy: Policy, tables: Sequence[Table]) -> None:
+        if policy.layouts:
+            raise PolicyNotApplied(
+                f"layout not applied: {policy.layouts[0]}", where=policy.id, fix="leave layouts to maintenance"
+            )
+        self.policy = policy
+        self.marker = uuid.uuid4().hex[:12]
+        self._tables = tables
+        self._executions = Executions(spark)
+        self._after = self._executions.newest()
+        self.spark = copy_of(spark, self.marker, policy.settings)
+
+    def sql(self, text: str, args: Mapping[str, Any] | None) -> DataFrame:
+        """The frame of a text, rewritten and hinted as the policy says."""
+        self._renew(named_in(text, self._tables))
+
+        def analysed(variant: str) -> DataFrame:
+            return run_sql(self.spark, variant, dict(args or {}), self._tables)
+
+        joins = JoinHints(Jvm(self.spark))
+        wanted = policy_text(text, self.policy, analysed, joins)
+        frame = analysed(wanted.sql)
+        if wanted.plan_hints:
+            frame = joins.hinted(frame, wanted.plan_hints)
+        check_reached(frame, self.spark, self.policy.settings)
+        return frame
+
+    def users(self, frame: DataFrame) -> DataFrame:
+        """A frame of the user's own session, taken over into this one."""
+        return self.carrying(rebuilt(frame, self.spark))
+
+    def renew_all(self) -> None:
+        """Make every table of the workload ready for a job that builds its own frames."""
+        self._renew(self._tables)
+
+    def carrying(self, frame: DataFrame) -> DataFrame:
+        """A frame built in this session, with the policy's hints in its plan."""
+        if self.policy.rewrites:
+            raise PolicyNotApplied(
+                f"rewrite not applied: {self.policy.rewrites[0]} needs the query's text", fix="use `tuned(…).sql`"
+            )
+        if self.policy.hints:
+            hints = [Hint.parse(text) for text in self.policy.hints]
+            frame = JoinHints(Jvm(self.spark)).hinted(frame, hints)
+        check_reached(frame, self.spark, self.policy.settings)
+        return frame
+
+    def schemas(self, text: str) -> dict[str, list[tuple[str, str]]]:
+        """The columns of the workload's tables that a text names, as they are in this session."""
+        return schemas_in(self.spark, named_in(text, self._tables))
+
+    def runs(self, frame: DataFrame | None) -> list[RealRun]:
+        """What was executed in this session so far, and has ended."""
+        return self._executions.runs(self.marker, self._after, frame)
+
+    def _renew(self, tables: Sequence[Table]) -> None:
+        if bound_to_scans(self.policy.settings):
+            renew_views(self.spark, tables)

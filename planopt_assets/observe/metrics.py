@@ -1,0 +1,22 @@
+"""The metrics of operators that planopt reads, by the names Spark gives them."""
+
+from __future__ import annotations
+
+from planopt_assets.model.plan import Plan, PlanNode
+
+FILES, FILE_BYTES = "number of files read", "size of files read"
+SHUFFLE_BYTES, SHUFFLE_ROWS = "shuffle bytes written", "shuffle records written"
+ROWS = "number of output rows"
+PARTITIONS = "number of partitions"
+SPILL = "spill size"
+DATA_SIZE = "data size"
+
+
+def actual_rows(node: PlanNode) -> int | None:
+    """Rows that came out of an operator; of a shuffle, those it wrote."""
+    return node.metric(SHUFFLE_ROWS) if node.kind == "Exchange" else node.metric(ROWS)
+
+
+def total(plan: Plan, metric: str) -> int:
+    """A metric summed over all operators that have it."""
+    return sum(node.metric(metric) or 0 for node in plan.nodes)

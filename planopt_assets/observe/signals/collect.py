@@ -1,0 +1,41 @@
+"""All signals of one execution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from planopt_assets.model.plan import Plan
+from planopt_assets.model.signals import Signals
+from planopt_assets.model.udf import UdfAudit
+from planopt_assets.observe.signals.aggregations import aggregations, spills
+from planopt_assets.observe.signals.functions import functions
+from planopt_assets.observe.signals.joins import Targets, joins
+from planopt_assets.observe.signals.scans import Fact, scans
+from planopt_assets.observe.signals.shuffles import resizable_exchanges
+from planopt_assets.observe.signals.stages import stages
+from planopt_assets.observe.signals.tree import Tree
+
+
+def collect(
+    initial: Plan,
+    final: Plan,
+    splits: Mapping[str, list[int]],
+    scan_facts: Sequence[Fact],
+    udfs: UdfAudit,
+    targets: Targets,
+) -> Signals:
+    """From the plan as it was made, the plan as it ran with its metrics, and what is known of scans and functions.
+
+    `splits` are the tasks of scans by table, `targets` what a hint calls the inputs of each join of the final plan.
+    """
+    before, after = Tree(initial), Tree(final)
+    found = scans(after, splits, scan_facts)
+    return Signals(
+        exchanges=resizable_exchanges(after),
+        scans=found,
+        joins=joins(after, before, targets),
+        aggregations=aggregations(after),
+        spills=spills(after),
+        stages=stages(after, found),
+        functions=functions(after, udfs),
+    )

@@ -1,0 +1,101 @@
+"""The joins of an executed plan: what each input was thought to be and what it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from planopt_assets.model.plan import PlanNode
+from planopt_assets.model.signals import Join, JoinInput
+from planopt_assets.observe.estimates import ROW_HEADER
+from planopt_assets.observe.signals.aggregations import is_aggregate
+from planopt_assets.observe.signals.join_text import is_join, join_text
+from planopt_assets.observe.signals.shuffles import BY_SPARK
+from planopt_assets.observe.signals.tree import CACHED, Tree
+
+Targets = Mapping[int, tuple[str, str]]  # node -> what a hint calls its left and its right input
+
+_ID = re.compile(r"#\d+L?")
+_MOVED = ("Sort", "AQEShuffleRead", "Project", "BroadcastExchange", "ReusedExchange", "ColumnarToRow")
+_NOT_ESTIMATED = (*_MOVED, "Exchange")
+
+
+def joins(final: Tree, initial: Tree, targets: Targets) -> tuple[Join, ...]:
+    """Every join that ran, in plan order, with the join of the initial plan that it was.
+
+    Adaptive execution keeps what is joined and on what: a join is found again by its type, its pairs of keys (without
+    expression ids, in any order) and the tables below either input. Of joins that are the same in all this, the first
+    of the one plan is the first of the other. One that is not found again counts as planned the way it ran.
+    """
+    planned: dict[object, list[PlanNode]] = {}
+    for node in _joins(initial):
+        planned.setdefault(_signature(initial, node), []).append(node)
+    found = []
+    for node in _joins(final):
+        same = planned.get(_signature(final, node), [])
+        found.append(_join(final, node, initial, same.pop(0) if same else None, targets.get(node.index, ("", ""))))
+    return tuple(found)
+
+
+def _joins(tree: Tree) -> Iterator[PlanNode]:
+    cached = {n.index for scan in tree.plan.nodes if scan.kind.startswith(CACHED) for n in tree.below(scan)}
+    return (n for n in tree.plan.nodes if is_join(n) and n.index not in cached and len(tree.inputs(n)) == 2)
+
+
+def _signature(tree: Tree, node: PlanNode) -> object:
+    text = join_text(_ID.sub("", node.detail))
+    keys = tuple(sorted(zip(text.left_keys, text.right_keys, strict=False)))
+    return text.kind, keys, *(tree.tables(side) for side in tree.inputs(node))
+
+
+def _join(final: Tree, node: PlanNode, initial: Tree, before: PlanNode | None, targets: tuple[str, str]) -> Join:
+    text = join_text(node.detail)
+    strategy = _strategy(node)
+    planned = initial.inputs(before) if before is not None else [None, None]
+    left, right = (
+        _input(final, side, initial, first, target)
+        for side, first, target in zip(final.inputs(node), planned, targets, strict=True)
+    )
+    return Join(
+        node.index,
+        text.kind,
+        _strategy(before) if before is not None else strategy,
+        strategy,
+        text.build,
+        left,
+        right,
+        final.rows(node),
+    )
+
+
+def _strategy(node: PlanNode) -> str:
+    """Without the mark of a join that adaptive execution found skewed: `SortMergeJoin(skew=true)`."""
+    return node.kind.partition("(")[0]
+
+
+def _input(final: Tree, side: PlanNode, initial: Tree, before: PlanNode | None, target: str) -> JoinInput:
+    rows, width = final.rows(side), final.row_bytes(side)
+    return JoinInput(
+        rows=rows,
+        bytes=rows * (width + ROW_HEADER) if rows is not None and width is not None else None,
+        estimated_bytes=_estimated(initial, before) if before is not None else None,
+        shuffled=any(n.kind == "Exchange" and BY_SPARK in n.detail for n in final.chain(side, *_MOVED)),
+        tables=final.tables(side),
+        aggregated=any(is_aggregate(n) for n in final.below(side)),
+        target=target,
+    )
+
+
+def _estimated(initial: Tree, side: PlanNode) -> int | None:
+    """What the planner reckoned, brought to the width of what the join gets.
+
+    Exchanges, sorts and projections have no estimate of their own: the operator below them has one, for rows that may
+    be wider. 1,000 bytes there, at 42 + 8 bytes a row, are 400 bytes for an input of 12 + 8 bytes a row. But a scan is
+    planned together with the filter and the projection above it, and all have the estimate of the projection.
+    """
+    *_, origin = initial.chain(side, *_NOT_ESTIMATED)
+    *_, source = initial.chain(origin, "Filter", "ColumnarToRow")
+    size, width, own = origin.estimate.bytes, initial.row_bytes(side), origin.row_bytes
+    if size is None or width is None or own is None or source.kind.startswith("Scan"):
+        return size
+    return size * (width + ROW_HEADER) // (own + ROW_HEADER)

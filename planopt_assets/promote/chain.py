@@ -1,0 +1,70 @@
+"""What a chain of generations says about going back and about promoting again; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.promotion import Chain, Promotion, State, in_force
+
+
+def last_good(chain: Chain, states: Sequence[State] = ("accepted", "fixed")) -> Promotion | None:
+    """The newest earlier generation with another policy that nobody took back since; None is original.
+
+    Worked: g1 accepts A, g2 accepts B, g3 accepts A again and g4 reverts it to B. From g4 the way leads to original:
+    A stands at g1, but it was taken back at g4.
+    """
+    return next((p for p in _standing(chain, states) if p.policy != in_force(chain)), None)
+
+
+def before_the_pin(chain: Chain) -> Promotion | None:
+    """What automation had in force when a person first pinned something; None is original."""
+    return next(_standing(chain, ("accepted",)), None)
+
+
+def spent(chain: Chain, *, by_hand: bool) -> frozenset[str]:
+    """Verdicts that may not put their policy in force again, because it was taken back after they were given.
+
+    A revert by watch binds everybody: the evidence was wrong. A person's rollback and an expiry bind automation only:
+    a person may think again.
+    """
+    found: set[str] = set()
+    for taken_by, before in _taken_back(chain):
+        if by_hand and not (taken_by.state == "reverted" and taken_by.who is None):
+            continue
+        found |= {p.verdict_id for p in chain[: taken_by.generation - 1] if p.policy == before.policy}
+        found |= {row for row in taken_by.evidence_ids if row.startswith("ver-")}
+    return frozenset(found - {""})
+
+
+def _standing(chain: Chain, states: Sequence[State]) -> Iterator[Promotion]:
+    """Earlier generations that could be in force again, newest first."""
+    taken = {(taken_by.generation, before.policy) for taken_by, before in _taken_back(chain)}
+    for place in range(len(chain) - 2, -1, -1):
+        one, following = chain[place], chain[place + 1]
+        if one.state not in states or any(g > one.generation and policy == one.policy for g, policy in taken):
+            continue
+        if one.fixed and not following.fixed:
+            continue  # unpinned: a person took the pin itself away
+        yield one
+
+
+def ended_by(chain: Chain, policy: Policy) -> Promotion | None:
+    """The generation that took a policy back, unless it was in force again since."""
+    last = next((p.generation for p in reversed(chain) if p.policy == policy), 0)
+    ends = [taken_by for taken_by, before in _taken_back(chain) if before.policy == policy]
+    return next((p for p in reversed(ends) if p.generation > last), None)
+
+
+def _taken_back(chain: Chain) -> Iterator[tuple[Promotion, Promotion]]:
+    """Each generation that took a policy out of force for what it is, with a generation it ended.
+
+    Who goes back to original passes over everything before, and so takes all of it back.
+    """
+    for before, after in pairwise(chain):
+        undone = after.state in ("reverted", "expired") or (after.fixed and after.restores is not None)
+        if undone and after.restores == 0:
+            yield from ((after, one) for one in chain[: after.generation - 1] if one.policy != ORIGINAL)
+        elif undone and after.policy != before.policy:
+            yield after, before

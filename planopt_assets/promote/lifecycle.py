@@ -1,0 +1,97 @@
+"""The state of every policy a query ever had, named from stored rows; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from planopt_assets.decide.history import RETRY_AFTER_DAYS
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.promotion import Chain
+from planopt_assets.promote.chain import ended_by
+
+Row = Mapping[str, Any]
+PolicyState = Literal[
+    "dropped", "candidate", "verifying", "accepted", "rejected", "inconclusive", "fixed", "expired", "reverted"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """Where one policy of one query is, and why."""
+
+    policy: Policy
+    state: PolicyState
+    reason: str
+    in_force: bool = False
+    retry_after_days: int | None = None  # of a rejected one: how long it is not tried again on inputs like these
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "policy_id": self.policy.id,
+            "policy": self.policy.describe(),
+            "state": self.state,
+            "reason": self.reason,
+            "in_force": self.in_force,
+            "retry_after_days": self.retry_after_days,
+        }
+
+
+def lifecycles(
+    candidates: Sequence[Row], trials: Sequence[Row], verdicts: Sequence[Row], chain: Chain
+) -> tuple[Lifecycle, ...]:
+    """Every policy a query was ever planned, tried, promoted or pinned with, in the order it first appeared."""
+    policies = dict.fromkeys([*(Policy.from_json(r["policy"]) for r in (*candidates, *verdicts)), *_promoted(chain)])
+    tried = frozenset(t["policy_id"] for t in trials)
+    found = (
+        lifecycle(
+            policy,
+            candidates=candidates,
+            tried=tried,
+            verdicts=verdicts,
+            chain=chain,
+            retry_after_days=RETRY_AFTER_DAYS,
+        )
+        for policy in policies
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def _promoted(chain: Chain) -> list[Policy]:
+    """Original is no policy somebody proposed, unless a person pinned it."""
+    return [p.policy for p in chain if p.policy != ORIGINAL or p.fixed]
+
+
+def lifecycle(
+    policy: Policy,
+    *,
+    candidates: Sequence[Row],
+    tried: frozenset[str],
+    verdicts: Sequence[Row],
+    chain: Chain,
+    retry_after_days: Mapping[Any, int],
+) -> Lifecycle | None:
+    """The state of a policy, or None where nobody ever proposed or pinned it.
+
+    What the chain says about a policy speaks first, unless a newer verdict does: a policy that expired and was accepted
+    again waits as `accepted`. `tried` are the ids of policies that have trials; rows are oldest first.
+    """
+    verdict = next((v for v in reversed(verdicts) if v["policy_id"] == policy.id), None)
+    if chain and chain[-1].policy == policy:
+        state: PolicyState = "fixed" if chain[-1].fixed else "accepted"
+        return Lifecycle(policy, state, chain[-1].reason, in_force=True)
+    left = ended_by(chain, policy)
+    known = {p.verdict_id for p in chain} | {row for p in chain for row in p.evidence_ids}
+    if left is not None and (verdict is None or verdict["verdict_id"] in known):
+        return Lifecycle(policy, "expired" if left.state == "expired" else "reverted", left.reason)
+    if verdict is not None:
+        outcome: dict[str, PolicyState] = {"accept": "accepted", "reject": "rejected", "inconclusive": "inconclusive"}
+        days = retry_after_days.get(verdict["outcome"]) if verdict["outcome"] != "accept" else None
+        return Lifecycle(policy, outcome[verdict["outcome"]], verdict["reason"], retry_after_days=days)
+    candidate = next((c for c in reversed(candidates) if c["policy_id"] == policy.id), None)
+    if candidate is None:
+        return None
+    if not candidate["kept"]:
+        return Lifecycle(policy, "dropped", candidate["reason"])
+    return Lifecycle(policy, "verifying" if policy.id in tried else "candidate", candidate["reason"])

@@ -1,0 +1,210 @@
+"""The state machine of a query's policy: the next generation from an event, or a refusal; pure.
+
+    candidate → verifying → accepted ──► in force ──► expired (schema, layout, engine, query changed)
+                                │            │  └───► reverted (a regression, or a person's rollback)
+    a person's pin ─────────► fixed          └──────► accepted (a better policy)
+
+Whoever asks, the same rules hold: a policy is in force by an accepted verdict or by a person's pin, and automation
+never touches a pin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from planopt_assets.errors import NothingToChange, PolicyFixed, PromotionRefused, VerdictSpent, VerdictStale
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.promotion import GENESIS, Chain, Promotion, State, in_force
+from planopt_assets.promote.chain import before_the_pin, last_good, spent
+
+Verdict = Mapping[str, Any]
+Target = Literal["last_good", "original"]
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Put the policy of a verdict in force; `stored` are all verdicts of the query, read just now, oldest first."""
+
+    verdict_id: str
+    candidate_id: str
+    inputs: str | None  # as they are now
+    stored: tuple[Verdict, ...]
+    carried: frozenset[str] = frozenset()  # verdicts on similar inputs that a decision on the current ones relies on
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A person's choice; it needs no verdict."""
+
+    policy: Policy
+    reason: str
+    who: str
+    inputs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfix:
+    """A person gives the query back to automation, with what was accepted before the pin."""
+
+    reason: str
+    who: str
+
+
+@dataclass(frozen=True, slots=True)
+class Revert:
+    """Back to the last good policy or to original: a regression (`who` is None) or a person's rollback."""
+
+    to: Target
+    reason: str
+    who: str | None = None
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """What the policy was proven on no longer exists."""
+
+    reason: str
+    evidence: tuple[str, ...] = ()
+
+
+Event = Accept | Fix | Unfix | Revert | Expire
+
+
+def next_generation(workload: str, query_id: str, chain: Chain, event: Event) -> Promotion:
+    """Generation n + 1, or the reason why there is none.
+
+    >>> pinned = next_generation("demo", "q", (), Fix(Policy.of({"spark.sql.shuffle.partitions": "8"}), "why", "ada"))
+    >>> pinned.generation, pinned.state, next_generation("demo", "q", (pinned,), Unfix("done", "ada")).policy.describe()
+    (1, 'fixed', 'original')
+    """
+    where = f"query {query_id}"
+    if chain and chain[-1].fixed and _automatic(event):
+        raise PolicyFixed(
+            f"generation {chain[-1].generation} is pinned by {chain[-1].who or 'a person'}: {chain[-1].reason}",
+            where=where,
+            fix=f"a person's choice stands until `planopt unpin {query_id}`",
+        )
+    link = _Link(workload, query_id, chain)
+    match event:
+        case Accept():
+            return _accepted(link, event, where)
+        case Fix():
+            if chain and chain[-1].fixed and chain[-1].policy == event.policy:
+                raise _nothing(f"{event.policy.describe()} is pinned already", where)
+            return link.made("fixed", event.policy, event.reason, who=event.who, inputs=event.inputs)
+        case Unfix():
+            if not (chain and chain[-1].fixed):
+                raise _nothing("no policy is pinned", where)
+            return link.restored("accepted", before_the_pin(chain), event.reason, event.who)
+        case Revert():
+            if in_force(chain) == ORIGINAL:
+                raise _nothing("the query runs as original, there is nothing to go back from", where)
+            states: tuple[State, ...] = ("accepted",) if event.who is None else ("accepted", "fixed")
+            good = last_good(chain, states) if event.to == "last_good" else None
+            state: State = "fixed" if good is not None and good.fixed else "reverted"
+            return link.restored(state, good, event.reason, event.who, event.evidence)
+        case Expire():
+            if in_force(chain) == ORIGINAL:
+                raise _nothing("the query runs as original, and that does not expire", where)
+            return link.restored("expired", None, event.reason, None, event.evidence)
+
+
+def _automatic(event: Event) -> bool:
+    """A promotion counts as automation also when a person launched it: a pin is taken away by name, not in passing."""
+    return isinstance(event, Accept | Expire) or (isinstance(event, Revert) and event.who is None)
+
+
+def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
+    """Only the newest verdict of exactly this candidate, on the inputs as they are now, and only `accept`."""
+    of_candidate = [v for v in event.stored if v["candidate_id"] == event.candidate_id]
+    verdict = next((v for v in of_candidate if v["verdict_id"] == event.verdict_id), None)
+    look = f"run `planopt run {link.query_id}` and look at `planopt why {link.query_id}`"
+    if verdict is None:
+        raise PromotionRefused(
+            f"the store has no verdict {event.verdict_id} of candidate {event.candidate_id}", where=where, fix=look
+        )
+    if verdict["outcome"] != "accept" or verdict["results_equal"] is not True:
+        raise PromotionRefused(
+            f"verdict {verdict['verdict_id']} says {verdict['outcome']}",
+            where=where,
+            fix="only a verdict `accept` with equal results can be promoted",
+        )
+    if verdict is not of_candidate[-1]:
+        raise VerdictStale(
+            f"verdict {event.verdict_id} is older than {of_candidate[-1]['verdict_id']}, which speaks now",
+            where=where,
+            fix=look,
+        )
+    if verdict["input_fingerprint"] != event.inputs and event.verdict_id not in event.carried:
+        raise VerdictStale(f"verdict {event.verdict_id} was given on other inputs", where=where, fix=look)
+    if event.verdict_id in spent(link.chain, by_hand=event.by_hand):
+        raise VerdictSpent(
+            f"the policy of verdict {event.verdict_id} was taken back after it",
+            where=where,
+            fix="a new verdict is needed: it comes when the inputs change; `planopt pin` is a person's way around it",
+        )
+    policy = Policy.from_json(verdict["policy"])
+    if in_force(link.chain) == policy:
+        raise _nothing(f"{policy.describe()} is in force already", where)
+    return link.made("accepted", policy, verdict["reason"], verdict=verdict)
+
+
+def _nothing(what: str, where: str) -> NothingToChange:
+    return NothingToChange(what, where=where, fix="look at `planopt status`; nothing was written")
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """The end of a chain, to which one more generation is added."""
+
+    workload: str
+    query_id: str
+    chain: Chain
+
+    def made(
+        self,
+        state: State,
+        policy: Policy,
+        reason: str,
+        *,
+        who: str | None = None,
+        inputs: str = "",
+        verdict: Verdict | None = None,
+    ) -> Promotion:
+        return Promotion(
+            workload=self.workload,
+            query_id=self.query_id,
+            generation=len(self.chain) + 1,
+            policy=policy,
+            state=state,
+            reason=reason,
+            verdict_id=verdict["verdict_id"] if verdict else "",
+            candidate_id=verdict["candidate_id"] if verdict else "",
+            input_fingerprint=verdict["input_fingerprint"] if verdict else inputs,
+            previous_hash=self.chain[-1].chain_hash if self.chain else GENESIS,
+            who=who,
+        )
+
+    def restored(
+        self, state: State, good: Promotion | None, reason: str, who: str | None, evidence: tuple[str, ...] = ()
+    ) -> Promotion:
+        """An earlier generation's policy with all it rests on, or original, which rests on nothing."""
+        return Promotion(
+            workload=self.workload,
+            query_id=self.query_id,
+            generation=len(self.chain) + 1,
+            policy=good.policy if good else ORIGINAL,
+            state=state if good or state != "accepted" else "reverted",
+            reason=reason,
+            verdict_id=good.verdict_id if good else "",
+            candidate_id=good.candidate_id if good else "",
+            input_fingerprint=good.input_fingerprint if good else "",
+            previous_hash=self.chain[-1].chain_hash,
+            restores=good.generation if good else 0,
+            who=who,
+            evidence_ids=evidence,
+        )

@@ -1,0 +1,208 @@
+"""Watch: is a policy in force still what its evidence showed? Pure: stored rows in, a regression or nothing out.
+
+What is compared are rows of `runtime_counters`: the verdict's trials of both arms (`evidence`), what ran under the
+policy since (`later`), and the query as it is outside trials (`control`). The control tells a policy that got worse
+from data that changed: what happened to original too is not the policy's doing. A counter that is null was not counted,
+and says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, variance
+from typing import Any
+
+from planopt_assets.model.policy import ORIGINAL
+
+Row = Mapping[str, Any]
+CLOCKS = ("cpu_ns", "wall_ns")
+RECENT = 3  # control runs that speak for how original does now
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far from its evidence a policy may go; wider than the judge's, since nothing is paired here."""
+
+    scan: float = 1.10
+    shuffle: float = 1.25
+    tasks: float = 2.0
+    slack_bytes: int = 1 << 20
+    slack_tasks: int = 8
+    clock: float = 1.20
+    confidence: float = 0.999
+    observations: int = 5  # clocks are not believed before
+    similar: float = 2.0  # beyond this growth, spill and clocks cannot be foretold
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """Why a policy should go, with numbers, and the rows that say so."""
+
+    reason: str
+    evidence: tuple[str, ...]
+
+
+def regression(
+    evidence: Sequence[Row], later: Sequence[Row], control: Sequence[Row] = (), limits: Limits | None = None
+) -> Regression | None:
+    """The first counter beyond its limit, or clocks that are surely slower; None: it holds, or nobody can tell.
+
+    Worked: trials shuffled 800 bytes for each of 1,000,000 rows read. Later 2,000,000 rows are read: 1.6 GB are
+    expected, and up to 1.25 times that is nothing to speak of. 2.4 GB is a regression, unless original needs as much.
+    """
+    limits = limits or Limits()
+    arms = _Arms(evidence, control)
+    later = [row for row in later if arms.comparable(row)]
+    for row in later:
+        if not _disturbed(row) and (found := _beyond(row, arms, limits)):
+            return Regression(found, (row["execution_id"],))
+    return _slower(later, arms, limits)
+
+
+def found_worse(verdict: Row) -> bool:
+    """Whether a verdict found its policy worse, not just without a gain: another result, a broken guard, slower."""
+    if verdict["results_equal"] is False:
+        return True
+    if verdict["outcome"] == "accept":
+        return False
+    guards = [c for c in json.loads(verdict["criteria"]) if not c["name"].startswith("objective:")]
+    slower = verdict["gain_low"] is not None and verdict["gain_low"] > 1.0
+    return slower or any(c["passed"] is False for c in guards)
+
+
+class _Arms:
+    """The medians of both arms of the trials, per binding, and how far original has moved since."""
+
+    def __init__(self, evidence: Sequence[Row], control: Sequence[Row]) -> None:
+        self.policy = [r for r in evidence if r["policy_id"] != ORIGINAL.id]
+        self.original = [r for r in evidence if r["policy_id"] == ORIGINAL.id]
+        self.control = control
+
+    def comparable(self, row: Row) -> bool:
+        """Trials produce the whole result and keep nothing: so does a frame that is read. A job that writes it does
+        more, and can be told only from original being written; `count` and `show` may do less, and failures anything.
+        """
+        if row.get("status") == "failed" or row.get("action") == "other":
+            return False
+        return row.get("action") != "write" or any(_kind(row) == _kind(other) for other in self.control)
+
+    def proven(self, name: str, binding: Any, *, original: bool = False) -> float | None:
+        values = [r[name] for r in _of(self.original if original else self.policy, binding) if r[name] is not None]
+        return float(median(values)) if values else None
+
+    def growth(self, row: Row, *names: str, original: bool = False) -> float:
+        """How much larger the inputs are than in the trials; smaller ones do not make a policy cheaper than proven."""
+        ratios = [
+            row[name] / before
+            for name in names
+            if row[name] and (before := self.proven(name, row["binding"], original=original))
+        ]
+        return float(max([1.0, *ratios]))
+
+    def drift(self, name: str, binding: Any, *sizes: str) -> float:
+        """What became of original, beyond its own growth: at least 1, by its newest runs of each kind."""
+        before = self.proven(name, binding, original=True)
+        found = [1.0]
+        for kind in {_kind(r) for r in self.control if self.comparable(r)}:
+            known = [r for r in self.control if _kind(r) == kind and r[name] is not None and not _disturbed(r)]
+            rows = _of(known, binding)[-RECENT:]
+            if before and rows:
+                found.append(median(r[name] / (before * self.growth(r, *sizes, original=True)) for r in rows))
+        return max(found)
+
+
+def _beyond(row: Row, arms: _Arms, limits: Limits) -> str:
+    """The first deterministic counter of one run that the size of its inputs does not explain."""
+    checks: list[tuple[str, float, int, tuple[str, ...]]] = [
+        ("shuffle_write_bytes", limits.shuffle, limits.slack_bytes, ("input_rows",)),
+        ("tasks", limits.tasks, limits.slack_tasks, ("input_rows", "scan_files", "table_bytes")),
+    ]
+    if row["table_bytes"] and arms.proven("table_bytes", row["binding"]):
+        checks.insert(0, ("scan_bytes", limits.scan, limits.slack_bytes, ("table_bytes",)))
+    if arms.growth(row, "table_bytes", "input_rows") <= limits.similar:
+        spills = ("disk_spill_bytes", "memory_spill_bytes")
+        checks += [(name, 1.0, limits.slack_bytes, ("input_rows",)) for name in spills]
+    for name, limit, slack, sizes in checks:
+        proven = arms.proven(name, row["binding"])
+        if proven is None or row[name] is None or not any(row[size] for size in sizes):
+            continue
+        growth, drift = arms.growth(row, *sizes), arms.drift(name, row["binding"], *sizes)
+        as_original = (arms.proven(name, row["binding"], original=True) or 0.0) * growth * drift
+        expected = proven * growth * drift
+        if row[name] > max(expected * limit + slack, as_original):
+            return (
+                f"{name} {row[name]:,} in {row['execution_id']}: {proven:,.0f} proven, inputs x{growth:.2f}, original "
+                f"moved x{drift:.2f}, so {expected:,.0f} expected, at most {limit:g} x that + {slack:,}"
+            )
+    return ""
+
+
+def _slower(later: Sequence[Row], arms: _Arms, limits: Limits) -> Regression | None:
+    """Clocks, adjusted for size: the interval of later / proven must lie beyond the limit, and beyond original."""
+    comparable = [
+        r
+        for r in later
+        if not _disturbed(r) and arms.growth(r, "table_bytes", "input_rows") <= limits.similar and r["input_rows"]
+    ]
+    for name in CLOCKS:
+        now: list[float] = []
+        for row in comparable:
+            before = _mean_log(_of(arms.policy, row["binding"]), name)
+            if before is not None and row[name]:
+                growth = arms.growth(row, "table_bytes", "input_rows")
+                drift = arms.drift(name, row["binding"], "table_bytes", "input_rows")
+                now.append(math.log(row[name] / (growth * drift)) - before)
+        then = [
+            math.log(r[name]) - mean
+            for r in arms.policy
+            if r[name] and (mean := _mean_log(_of(arms.policy, r["binding"]), name)) is not None
+        ]
+        if len(now) < limits.observations or len(then) < 2:
+            continue
+        low, high = _difference(now, then, limits.confidence)
+        policy, original = _mean_log(arms.policy, name), _mean_log(arms.original, name)
+        lost = original - policy if policy is not None and original is not None else 0.0
+        if low > max(math.log(limits.clock), lost):
+            ratio = math.exp(fmean(now) - fmean(then))
+            reason = (
+                f"{name} for the same input is {ratio:.2f} ({math.exp(low):.2f} to {math.exp(high):.2f} at "
+                f"{limits.confidence:.1%}) times what was proven, over {len(now)} runs; at most {limits.clock:g}, and "
+                f"original needs {math.exp(lost):.2f}"
+            )
+            return Regression(reason, tuple(r["execution_id"] for r in comparable))
+    return None
+
+
+def _difference(now: Sequence[float], then: Sequence[float], confidence: float) -> tuple[float, float]:
+    """Welch's interval of the difference of means: no two runs are paired, and the spreads need not be the same."""
+    from scipy import stats
+
+    gap = fmean(now) - fmean(then)
+    parts = [variance(now) / len(now), variance(then) / len(then)]
+    if sum(parts) < 1e-24:
+        return gap, gap
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(now) - 1) + parts[1] ** 2 / (len(then) - 1))
+    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(sum(parts))
+    return gap - reach, gap + reach
+
+
+def _of(rows: Sequence[Row], binding: Any) -> list[Row]:
+    """Rows of one binding; all of them where a run's binding is none that was tried."""
+    return [r for r in rows if r["binding"] == binding] or list(rows)
+
+
+def _mean_log(rows: Sequence[Row], name: str) -> float | None:
+    values = [math.log(r[name]) for r in rows if r[name]]
+    return fmean(values) if values else None
+
+
+def _kind(row: Row) -> tuple[str, str]:
+    return row["purpose"], row.get("action") or "frame"
+
+
+def _disturbed(row: Row) -> bool:
+    """A run with lost tasks or answered from a cache says nothing about a plan."""
+    return any((row[name] or 0) > 0 for name in ("failed_tasks", "killed_tasks", "cache_reads"))

@@ -1,0 +1,25 @@
+"""Applies rewrites to a query's text, by the names a policy has for them: one file each in `replan/rewrites`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+
+def rewritten_sql(sql: str, names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The text with every rewrite applied in turn, and the names of those that found nothing to change.
+
+    >>> rewritten_sql("SELECT 1", ["no_such_rewrite"])
+    ('SELECT 1', ('no_such_rewrite',))
+    """
+    idle = []
+    for name in names:
+        module = f"planopt_assets.replan.rewrites.{name}"
+        known = name.isidentifier() and find_spec(module) is not None
+        changed: str | None = import_module(module).rewrite(sql) if known else None
+        if changed is None or changed == sql:
+            idle.append(name)
+        else:
+            sql = changed
+    return sql, tuple(idle)

@@ -1,0 +1,75 @@
+"""Guards: what may not get worse, whatever is gained; counters that repeat by value, clocks by interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from planopt_assets.model.verdict import Criterion
+from planopt_assets.validate.intervals import ratio_interval
+from planopt_assets.validate.pairs import Pair
+from planopt_assets.validate.rules import Rules
+
+
+def counter_guards(pairs: Sequence[Pair], rules: Rules) -> tuple[Criterion, ...]:
+    """Counters that hardly vary from run to run: medians are compared, no clock involved."""
+    return (
+        *repeating_guards(pairs, rules, spill_slack=0),
+        _guard(pairs, "peak_memory_bytes", rules.memory_limit, 64 * rules.slack_bytes),
+        _guard(pairs, "failed_tasks", 1.0, 0),
+    )
+
+
+def repeating_guards(pairs: Sequence[Pair], rules: Rules, *, spill_slack: int) -> tuple[Criterion, ...]:
+    """Those that repeat so well that one round shows them; a little spill may be chance, and needs more rounds."""
+    return (
+        _guard(pairs, "scan_bytes", rules.bytes_limit, rules.slack_bytes),
+        _guard(pairs, "shuffle_write_bytes", rules.shuffle_limit, rules.slack_bytes),
+        _guard(pairs, "disk_spill_bytes", 1.0, spill_slack),
+        _guard(pairs, "memory_spill_bytes", 1.0, spill_slack),
+        _guard(pairs, "tasks", rules.tasks_limit, rules.slack_tasks),
+    )
+
+
+def clock_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Criterion, ...]:
+    """Every binding by the objective, and the wall clock: large broadcasts save executor CPU and take longer."""
+    return (*_binding_guards(pairs, metric, rules), ratio_guard("wall_ns", [p.totals("wall_ns") for p in pairs], rules))
+
+
+def ratio_guard(name: str, values: Sequence[tuple[float, float]], rules: Rules) -> Criterion:
+    """Passed within the limit, broken when surely beyond it; what lies between is undecided (None) and not accepted."""
+    ratio, likely = (ratio_interval(values, name, level) for level in (rules.confidence, rules.hopeless))
+    within = ratio.ratio <= rules.wall_limit and math.isfinite(ratio.high)
+    surely_beyond = likely.low > rules.wall_limit or not math.isfinite(ratio.high)
+    return Criterion(
+        name,
+        True if within else False if surely_beyond else None,
+        fmean(b for b, _ in values),
+        fmean(c for _, c in values),
+        f"ratio at most {rules.wall_limit:g}",
+        f"{ratio.ratio:.3f} ({ratio.low:.3f} to {ratio.high:.3f})",
+    )
+
+
+def _guard(pairs: Sequence[Pair], name: str, limit: float, slack: int) -> Criterion:
+    values = [p.totals(name) for p in pairs]
+    baseline, candidate = median(b for b, _ in values), median(c for _, c in values)
+    threshold = f"at most {limit:g} x baseline" + (f" + {slack:,}" if slack else "")
+    passed = candidate <= baseline * limit + slack
+    return Criterion(name, passed, baseline, candidate, threshold, f"{baseline:,.0f} -> {candidate:,.0f}")
+
+
+def _binding_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Criterion, ...]:
+    """Several bindings are one query: better in sum may not mean worse on one of them."""
+    count = len(pairs[0].baseline)
+    if count == 1:
+        return ()
+    return tuple(
+        ratio_guard(
+            f"binding_{i}_{metric}",
+            [(getattr(p.baseline[i], metric), getattr(p.candidate[i], metric)) for p in pairs],
+            rules,
+        )
+        for i in range(count)
+    )

@@ -1,0 +1,76 @@
+"""How sure a ratio of paired measurements is: intervals of log ratios, agreement of signs, and noise. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean, stdev
+
+from planopt_assets.model.verdict import Gain
+
+Values = Sequence[tuple[float, float]]  # baseline and candidate of each pair
+
+
+def ratio_interval(values: Values, metric: str, confidence: float) -> Gain:
+    """Geometric mean of candidate / baseline with Student's t interval, from paired log ratios."""
+    if any(b <= 0 or c <= 0 for b, c in values):
+        same = all(b == c for b, c in values)
+        return Gain(metric, 1.0, 1.0, 1.0) if same else Gain(metric, 1.0, 0.0, math.inf)
+    logs = [math.log(c / b) for b, c in values]
+    mean = fmean(logs)
+    if max(logs) - min(logs) < 1e-12:  # a deterministic counter: no spread, no interval
+        return Gain(metric, math.exp(mean), math.exp(mean), math.exp(mean))
+    half = _quantile(confidence, len(logs)) * stdev(logs) / math.sqrt(len(logs))
+    return Gain(metric, math.exp(mean), _exp(mean - half), _exp(mean + half))
+
+
+def reach(values: Values, pairs: int, confidence: float) -> tuple[float, float] | None:
+    """Where mean and upper end of the log ratio would be after so many pairs, if spread stayed and the mean got lucky.
+
+    Lucky means one standard error better than it is now. None where a ratio cannot be taken.
+
+    Worked: 9 pairs, mean -0.08, deviation 0.15. A lucky mean is -0.08 - 0.15 / 3 = -0.13. At 18 pairs and 99.9 % the
+    interval reaches 3.97 x 0.15 / 4.24 = 0.14 further: up to +0.01.
+    """
+    if any(b <= 0 or c <= 0 for b, c in values):
+        return None
+    logs = [math.log(c / b) for b, c in values]
+    spread = stdev(logs)
+    lucky = fmean(logs) - spread / math.sqrt(len(logs))
+    return lucky, lucky + _quantile(confidence, pairs) * spread / math.sqrt(pairs)
+
+
+def _quantile(confidence: float, count: int) -> float:
+    """How many standard errors of a mean of so many values a two-sided interval reaches, by Student's t.
+
+    >>> round(_quantile(0.95, 3), 2), round(_quantile(0.999, 9), 2)
+    (4.3, 5.04)
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(count - 1, (1 + confidence) / 2))
+
+
+def _exp(log: float) -> float:
+    return math.exp(log) if log < 700 else math.inf  # two pairs can be as unsure as that
+
+
+def against(values: Values, limit: float) -> int:
+    """Pairs in which the candidate was not better than the limit: a mean that one lucky pair made shows here.
+
+    >>> against([(3.0, 2.0), (3.0, 2.1), (3.0, 3.2)], 1.0)
+    1
+    """
+    return sum(c >= b * limit for b, c in values)
+
+
+def noise(baseline: Sequence[float]) -> float:
+    """Relative spread of one side from run to run, from neighbouring runs: a slow drift meets both sides, and is none.
+
+    Worked: 2.0, 2.2, 2.0 s are log differences of +0.095 and -0.095: sqrt((0.0091 + 0.0091) / 2 / 2) = 0.067.
+    """
+    if len(baseline) < 2 or min(baseline) <= 0:
+        return 0.0
+    steps = [math.log(b / a) for a, b in pairwise(baseline)]
+    return math.sqrt(sum(s * s for s in steps) / len(steps) / 2)

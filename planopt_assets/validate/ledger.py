@@ -1,0 +1,74 @@
+"""Every trial of one experiment, in the order they ran, and the pairs they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.trial import Trial
+from planopt_assets.validate.pairs import Pair
+
+
+class Ledger:
+    """Only grows; a trial that turns out to be disturbed stays, marked as tainted."""
+
+    def __init__(self, bindings: int) -> None:
+        self.trials: list[Trial] = []
+        self._bindings = range(bindings)
+        self._counted: set[int] = set()
+
+    def add(self, trial: Trial) -> None:
+        self.trials.append(trial)
+
+    def count(self, number: int) -> None:
+        """This round is over, its results were compared, and nothing disturbed it: now it may be judged."""
+        self._counted.add(number)
+
+    def taint(self, number: int, reason: str) -> None:
+        """Nothing of this round counts any more; its results were compared all the same."""
+        for place, trial in enumerate(self.trials):
+            if trial.round == number and trial.status == "ok":
+                self.trials[place] = replace(trial, status="tainted", error=reason)
+
+    def of_round(self, number: int, binding: int) -> list[Trial]:
+        """What finished in a round for one binding, disturbed or not: a result is a result."""
+        return [t for t in self.trials if t.round == number and t.binding == binding and t.digest]
+
+    def walls(self, binding: int) -> list[float]:
+        """Seconds the query as it is took for a binding, warm-ups among them."""
+        runs = [t for t in self.trials if t.policy_id == ORIGINAL.id and t.binding == binding and t.status == "ok"]
+        return [t.counters.wall_ns / 1e9 for t in runs if t.counters]
+
+    def pairs(self, policy_id: str) -> list[Pair]:
+        """Baseline and candidate of every counted round that both finished, undisturbed."""
+        counted = {
+            (t.policy_id, t.round, t.binding): t
+            for t in self.trials
+            if t.status == "ok" and not t.warm_up and t.counters
+        }
+        found = []
+        for number in sorted(self._counted):
+            baseline = self._whole(counted.get((ORIGINAL.id, number, b)) for b in self._bindings)
+            candidate = self._whole(counted.get((policy_id, number, b)) for b in self._bindings)
+            if baseline and candidate:
+                found.append(_pair(baseline, candidate))
+        return found
+
+    def ids(self, policy_id: str) -> tuple[str, ...]:
+        """All trials a verdict on a policy rests on, the baseline's among them."""
+        return tuple(t.id for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id))
+
+    def _whole(self, trials: Iterable[Trial | None]) -> list[Trial]:
+        found = [t for t in trials if t is not None]
+        return found if len(found) == len(self._bindings) else []
+
+
+def _pair(baseline: list[Trial], candidate: list[Trial]) -> Pair:
+    same = all(
+        b.topology_hash is not None and b.topology_hash == c.topology_hash
+        for b, c in zip(baseline, candidate, strict=True)
+    )
+    return Pair(
+        tuple(t.counters for t in baseline if t.counters), tuple(t.counters for t in candidate if t.counters), same
+    )

@@ -1,0 +1,169 @@
+"""What was judged before is not tried again: on the same query, on similar inputs, for a while."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planopt_assets.decide import decide as decide_module
+from planopt_assets.decide.answer import Answer, propose
+from planopt_assets.decide.decide import decide
+from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, History, recall, similar
+from planopt_assets.model.evidence import Evidence
+from planopt_assets.model.past_verdict import PastVerdict
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.workload import Knobs
+from planopt_tests.decide.cases import OPEN_COST, SHUFFLE, WORKED
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture(autouse=True)
+def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that always proposes the same, in the place of planopt's own."""
+
+    def rule(evidence: Evidence) -> Answer:
+        return propose(dict(FEWER.settings), "because", saved_cpu_ns=480_000_000, arithmetic={"n": 1})
+
+    monkeypatch.setattr(decide_module, "RULES", (("any_rule", rule),))
+
+
+GIB = 1024**3
+NOW = 400 * DAY_S
+FEWER = Policy.of({SHUFFLE: "2"})
+BOTH = Policy.of({SHUFFLE: "2", OPEN_COST: "65536"})
+REJECTED = PastVerdict(
+    "ver-1-q-can_1", FEWER, "reject", "no gain of 3% or more", "cql_1", "ctx_1", 10 * GIB, NOW - 2 * DAY_S
+)
+ACCEPTED = replace(REJECTED, outcome="accept", reason="cpu -30%")
+
+
+def history(*verdicts: PastVerdict, **others: object) -> History:
+    known = {"canonical_fingerprint": "cql_1", "context_hash": "ctx_1", "input_bytes": 11 * GIB}
+    return History(**{**known, **others}, verdicts=verdicts)  # type: ignore[arg-type]
+
+
+# Rejections are remembered
+
+
+def test_a_policy_rejected_on_similar_inputs_is_not_proposed_again() -> None:
+    decision = decide(WORKED, Knobs(), history=history(REJECTED), now=NOW)[0]
+    assert (decision.kind, decision.reason) == (
+        "no_change",
+        "rejected before: no gain of 3% or more (ver-1-q-can_1)",
+    )
+    assert decision.evidence_ids == ("obs-run-q-b0", "ver-1-q-can_1")
+    assert {name: dict(decision.arithmetic)[name] for name in ("history_outcome", "judged_days_ago")} == {
+        "history_outcome": "reject",
+        "judged_days_ago": 2,
+    }
+
+
+def test_without_history_it_is_proposed() -> None:
+    assert decide(WORKED, Knobs(), history=history(), now=NOW)[0].kind == "proposal"
+
+
+def test_an_unclear_trial_is_remembered_too() -> None:
+    memory = recall(FEWER, history(replace(REJECTED, outcome="inconclusive", reason="noise")), NOW)
+    assert memory is not None
+    assert memory.reason == "tried without a clear answer before: noise (ver-1-q-can_1)"
+
+
+def test_another_policy_is_not_held_back_by_it() -> None:
+    assert recall(Policy.of({SHUFFLE: "4"}), history(REJECTED), NOW) is None
+    assert recall(BOTH, history(REJECTED), NOW) is None
+
+
+# And re-opened
+
+
+@pytest.mark.parametrize("outcome", RETRY_AFTER_DAYS)
+def test_after_its_time_a_verdict_no_longer_counts(outcome: str) -> None:
+    days = RETRY_AFTER_DAYS[outcome]  # type: ignore[index]
+    judged = replace(REJECTED, outcome=outcome, judged_at=NOW - days * DAY_S)  # type: ignore[arg-type]
+    assert recall(FEWER, history(judged), NOW) is None
+    assert recall(FEWER, history(judged), NOW - 1) is not None
+
+
+@pytest.mark.parametrize(
+    ("gib", "counts"), [(10, True), (5, True), (20, True), (4, False), (21, False)], ids=lambda value: str(value)
+)
+def test_inputs_half_to_double_the_size_are_similar(gib: int, counts: bool) -> None:
+    assert (recall(FEWER, history(REJECTED, input_bytes=gib * GIB), NOW) is not None) == counts
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"canonical_fingerprint": "cql_2"}, {"context_hash": "ctx_2"}],
+    ids=["another query", "another judge, catalogue, rule or Spark"],
+)
+def test_another_query_or_context_re_opens_it(others: dict[str, str]) -> None:
+    assert recall(FEWER, history(REJECTED, **others), NOW) is None
+
+
+@pytest.mark.parametrize("unknown", ["canonical_fingerprint", "context_hash", "input_bytes"])
+def test_what_is_not_known_is_never_the_same(unknown: str) -> None:
+    older = replace(REJECTED, **{unknown: None})  # type: ignore[arg-type]
+    assert recall(FEWER, history(older, **{unknown: None}), NOW) is None
+    assert recall(FEWER, history(older), NOW) is None
+
+
+def test_similar_is_the_same_in_both_directions() -> None:
+    assert all(similar(a, b) == similar(b, a) for a in (0, 1, 2, 5) for b in (0, 1, 2, 5))
+
+
+# The last word
+
+
+def test_of_two_verdicts_on_similar_inputs_the_later_one_counts() -> None:
+    later = replace(ACCEPTED, verdict_id="ver-2-q-can_1", judged_at=NOW - DAY_S)
+    memory = recall(FEWER, history(later, REJECTED), NOW)
+    assert memory is not None
+    assert memory.verdict_ids == ("ver-2-q-can_1",)
+
+
+def test_a_later_verdict_on_inputs_of_another_size_does_not_count() -> None:
+    later = replace(ACCEPTED, verdict_id="ver-2-q-can_1", input_bytes=100 * GIB, judged_at=NOW - DAY_S)
+    memory = recall(FEWER, history(REJECTED, later), NOW)
+    assert memory is not None
+    assert memory.verdict_ids == ("ver-1-q-can_1",)
+
+
+# What was accepted is carried over
+
+
+def test_an_accepted_policy_needs_no_new_trial_on_similar_inputs() -> None:
+    decision = decide(WORKED, Knobs(), history=history(ACCEPTED), now=NOW)[0]
+    assert (decision.kind, decision.reason) == (
+        "no_change",
+        "accepted before on similar inputs: shuffle.partitions=2 by ver-1-q-can_1",
+    )
+    assert "ver-1-q-can_1" in decision.evidence_ids
+
+
+def test_a_proposal_that_is_part_of_an_accepted_combination_is_covered_by_it() -> None:
+    together = replace(ACCEPTED, verdict_id="ver-1-q-can_2", policy=BOTH)
+    memory = recall(FEWER, history(REJECTED, together), NOW)
+    assert memory is not None
+    assert memory.verdict_ids == ("ver-1-q-can_2",)
+
+
+def test_a_policy_and_a_combination_that_holds_it_are_both_named() -> None:
+    together = replace(ACCEPTED, verdict_id="ver-1-q-can_2", policy=BOTH)
+    memory = recall(FEWER, history(ACCEPTED, together), NOW)
+    assert memory is not None
+    assert memory.verdict_ids == ("ver-1-q-can_1", "ver-1-q-can_2")
+
+
+def test_a_veto_outranks_memory_and_memory_outranks_the_size_of_the_gain() -> None:
+    denied = decide(WORKED, Knobs(deny=(SHUFFLE,)), history=history(ACCEPTED), now=NOW)[0]
+    assert denied.reason.startswith("vetoed:")
+    rare = decide(replace(WORKED, runs_per_day=0.01), Knobs(), history=history(ACCEPTED), now=NOW)[0]
+    assert rare.reason.startswith("accepted before")
+
+
+def test_the_same_history_in_another_order_gives_the_same_decisions() -> None:
+    verdicts = [REJECTED, replace(ACCEPTED, policy=BOTH, verdict_id="ver-1-q-can_2")]
+    one, other = (decide(WORKED, Knobs(), history=history(*v), now=NOW) for v in (verdicts, verdicts[::-1]))
+    assert repr(one) == repr(other)

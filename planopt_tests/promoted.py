@@ -1,0 +1,56 @@
+"""Policies in force without a loop: chains of promotions written into a store by hand, without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.promotion import GENESIS, Promotion
+from planopt_assets.store.light_append import append_light
+from planopt_assets.store.schemas import TABLES
+
+
+def chain(query_id: str, *policies: Policy, workload: str = "tests", state: Any = "accepted") -> list[Promotion]:
+    """Generations 1, 2, … of a query, each following from the one before; the last one has the state."""
+    made: list[Promotion] = []
+    for generation, policy in enumerate(policies, start=1):
+        made.append(
+            Promotion(
+                workload=workload,
+                query_id=query_id,
+                generation=generation,
+                policy=policy,
+                state=state if generation == len(policies) else "accepted",
+                reason=f"the reason for generation {generation}",
+                verdict_id=f"ver-run-{query_id}-{generation}",
+                candidate_id=f"can_{generation}",
+                input_fingerprint="inp_1",
+                previous_hash=made[-1].chain_hash if made else GENESIS,
+            )
+        )
+    return made
+
+
+def promotion_row(promotion: Promotion, **changes: Any) -> dict[str, Any]:
+    known = {name: value for name, value in asdict(promotion).items() if name in TABLES["active_policies"].names}
+    own = {
+        "promotion_id": promotion.id,
+        "policy_id": promotion.policy.id,
+        "policy": promotion.policy.to_json(),
+        "chain_hash": promotion.chain_hash,
+    }
+    return {**known, **own, **changes}
+
+
+def promote_by_hand(store: str, *promotions: Promotion, **changes: Any) -> None:
+    """Store a chain; `changes` falsify its last row."""
+    rows = [promotion_row(p) for p in promotions[:-1]] + [promotion_row(promotions[-1], **changes)]
+    append_light(
+        None,  # type: ignore[arg-type]  # a store in a folder needs no Spark
+        store,
+        workload=promotions[0].workload,
+        run_id="by-hand",
+        stage="promote",
+        rows={"active_policies": rows},
+    )

@@ -1,0 +1,122 @@
+"""A store written by hand, without Spark: rows as a run would leave them, a minute apart."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from planopt_assets.engine.tables import Pins
+from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.signals import Signals
+from planopt_assets.model.workload import Query, Workload
+from planopt_assets.observe.bundle import schemas_of
+from planopt_assets.observe.canonical import canonical_form
+from planopt_assets.observe.evidence import signals_json
+from planopt_assets.store.contract import contract
+from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_tests.decide.cases import WORKED
+from planopt_tests.rows import stored
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+MIB = 1024 * 1024
+
+
+class WrittenStore:
+    """The store of a workload over one table, `sales`, whose evidence is the worked one of the shuffle rule."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self.minutes = 0
+
+    def append(self, table: str, row: dict[str, Any], *, run_id: str, days: float = 0) -> dict[str, Any]:
+        self.minutes += 1
+        moment = START + timedelta(minutes=self.minutes, days=days)
+        common = {"schema_version": SCHEMA_VERSION, "workload": self.workload.name, "run_id": run_id}
+        whole = stored(table, **{**row, **common, "recorded_at": moment})
+        path = Path(self.workload.store) / table
+        write_deltalake(path, pa.Table.from_pylist([whole], schema=TABLES[table]), mode="append")
+        return whole
+
+    def observe(self, query: Query, run_id: str, *, table_bytes: int = 10 * MIB, days: float = 0) -> str:
+        """The rows of an observation of the tables as they are now; returns its input fingerprint."""
+        assert query.sql is not None
+        (execution,) = WORKED.executions
+        location = str(self.workload.tables[0].path)
+        facts = Pins().facts("sales", location)
+        pinned = PinnedTable("sales", location, facts.table_id, facts.version)
+        canonical = canonical_form(query.sql, schemas_of([facts]))
+        inputs = input_fingerprint(
+            self.workload, query, query.sql, (pinned,), contract(self.workload.master), captured=True
+        )
+        observation = f"obs-{run_id}-q-b0"
+        counters = {name: getattr(execution.counters, name) for name in type(execution.counters).names()}
+        self.append(
+            "runtime_counters",
+            {**counters, "execution_id": observation, "purpose": "observe", "table_bytes": table_bytes},
+            run_id=run_id,
+            days=days,
+        )
+        self.append(
+            "plan_artifacts",
+            {
+                "observation_id": observation,
+                "binding": 0,
+                "parameters": json.dumps(dict(query.bindings[0]), sort_keys=True),
+                "source": "sql",
+                "status": "captured",
+                "query_fingerprint": query_fingerprint(query, query.sql),
+                "input_fingerprint": inputs,
+                "plan_fingerprint": "pln_1",
+                "topology_hash": "top_1",
+                "tables": json.dumps([{**_plain(pinned)}]),
+                "settings": json.dumps(dict(WORKED.settings)),
+                "signals": signals_json(Signals(exchanges=execution.exchanges)),
+                "canonical_fingerprint": canonical.fingerprint,
+                "canonical_form": canonical.form,
+                "canonical_sql": canonical.sql,
+                "contract_hash": "ctr_1",
+                "statistics_source": "delta_log",
+                "edits": [],
+            },
+            run_id=run_id,
+            days=days,
+        )
+        return inputs
+
+    def judge(self, standing: Any, policy: Policy, outcome: str, run_id: str, **others: Any) -> str:
+        """A verdict on a policy, on the inputs where the query stands."""
+        verdict_id = f"ver-{run_id}-q-can_{policy.id[4:]}"
+        gain = {"gain_metric": "cpu", "gain_ratio": 0.7, "gain_low": 0.6, "gain_high": 0.8}
+        row = {
+            "verdict_id": verdict_id,
+            "candidate_id": f"can_{policy.id[4:]}",
+            "policy_id": policy.id,
+            "policy": policy.to_json(),
+            "outcome": outcome,
+            "reason": f"the reason for {outcome}",
+            "results_equal": True,
+            "criteria": "[]",
+            "pairs": 9,
+            "input_fingerprint": standing.input_fingerprint,
+            "canonical_fingerprint": standing.canonical_fingerprint,
+            "context_hash": standing.context_hash,
+            "input_bytes": standing.input_bytes,
+            **gain,
+        }
+        self.append("verdicts", {**row, **others}, run_id=run_id)
+        return verdict_id
+
+
+def _plain(pinned: PinnedTable) -> dict[str, Any]:
+    return {
+        "name": pinned.name,
+        "location": pinned.location,
+        "table_id": pinned.table_id,
+        "version": pinned.version,
+    }

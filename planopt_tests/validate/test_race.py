@@ -1,0 +1,143 @@
+"""The race: as few executions as the evidence allows, within budgets that hold while something runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.workload import Budgets
+from planopt_assets.validate.race import SPENT, confirming_confidence, strict_look
+from planopt_assets.validate.rules import Rules
+from planopt_tests.measured import MIB
+from planopt_tests.validate.fake_workspace import (
+    FEWER,
+    HALF,
+    HALF_THE_WORK,
+    OTHER,
+    RIGHT,
+    WRONG,
+    FakeWorkspace,
+    Ran,
+    costs,
+    experiment,
+    timeouts,
+    working,
+)
+
+pytestmark = pytest.mark.fast
+
+FEW = Rules().confirm_pairs  # where counters show it, and for a candidate that has no chance
+
+
+# When the judge looks
+
+
+def test_the_looks_of_the_clocks_alone_may_err_once_in_four_hundred_together() -> None:
+    rules = Rules()
+    looks = sum(strict_look(n, rules, done=False) for n in range(rules.max_pairs + 1))
+    assert looks * (1 - rules.confidence) / 2 == pytest.approx(1 / 400)
+
+
+def test_the_looks_at_which_clocks_confirm_share_the_error_they_may_make() -> None:
+    rules = Rules()
+    levels = [confirming_confidence(n, rules, done=False) for n in range(rules.max_pairs + 1)]
+    assert sum((1 - level) / 2 for level in levels if level) == pytest.approx(rules.confirm_error)
+    assert [n for n, level in enumerate(levels) if level] == list(SPENT)
+
+
+def test_the_end_of_the_budget_is_no_look_more() -> None:
+    # Whenever it ends, it takes the place of a look that is still to come.
+    rules = Rules()
+    for end in range(1, rules.max_pairs + 1):
+        looks = [strict_look(n, rules, done=n == end) for n in range(1, end + 1)]
+        assert sum(looks) <= 5
+        levels = [confirming_confidence(n, rules, done=n == end) for n in range(1, end + 1)]
+        assert sum((1 - level) / 2 for level in levels if level) <= rules.confirm_error + 1e-12
+
+
+# Executions
+
+
+def test_less_work_that_the_clocks_confirm_takes_eight_executions_in_all() -> None:
+    outcome = experiment(FakeWorkspace(working(HALF, {FEWER: HALF_THE_WORK})), FEWER)
+    assert (outcome.verdict.outcome, outcome.verdict.pairs) == ("accept", FEW)
+    assert (len(outcome.trials), outcome.judged[0].executions) == (8, 8)
+
+
+def test_one_run_of_the_baseline_serves_all_candidates_of_a_round() -> None:
+    both = {FEWER: HALF_THE_WORK, OTHER: HALF_THE_WORK}
+    outcome = experiment(FakeWorkspace(working({**HALF, OTHER: 1.0}, both)), FEWER, OTHER)
+    assert [j.verdict.outcome for j in outcome.judged] == ["accept", "accept"]
+    assert len(outcome.trials) == 3 * (1 + FEW)
+
+
+def test_a_candidate_that_reads_more_is_dropped_after_one_counted_round() -> None:
+    outcome = experiment(FakeWorkspace(working(HALF, {FEWER: {"scan_bytes": 200 * MIB}})), FEWER)
+    assert outcome.verdict.reason == "guard scan_bytes broken: 104,857,600 -> 209,715,200"
+    assert len(outcome.trials) == 4
+
+
+def test_a_candidate_with_the_same_plan_and_counters_is_not_applied_after_one_counted_round() -> None:
+    same = working(HALF, {FEWER: {}}, {ORIGINAL: "plan", FEWER: "plan"})
+    outcome = experiment(FakeWorkspace(same), FEWER)
+    assert outcome.verdict.outcome == "reject"
+    assert outcome.verdict.reason.startswith("not applied: ")
+    assert len(outcome.trials) == 4
+
+
+def test_a_candidate_only_the_clocks_could_tell_of_is_outrun_once_another_is_accepted() -> None:
+    behaviour = working({**HALF, OTHER: 1.5}, {FEWER: HALF_THE_WORK})
+    outcome = experiment(FakeWorkspace(behaviour), FEWER, OTHER)
+    assert [j.verdict.outcome for j in outcome.judged] == ["accept", "inconclusive"]
+    assert outcome.judged[1].verdict.reason.startswith("outrun: another candidate is accepted (cpu -50%")
+    assert len(outcome.trials) == 3 * (1 + FEW)
+
+
+def test_comparing_rows_one_by_one_counts_as_executions() -> None:
+    workspace = FakeWorkspace(working(HALF, {FEWER: HALF_THE_WORK}), ordered=True)
+    assert experiment(workspace, FEWER).judged[0].executions == 8 + 2
+
+
+# Budgets hold while something runs
+
+
+def test_a_candidate_is_stopped_when_its_own_budget_ends() -> None:
+    outcome = experiment(FakeWorkspace(costs({ORIGINAL: 9.0, FEWER: 4.0}), budgets=Budgets(per_candidate=10.0)), FEWER)
+    assert timeouts(outcome, FEWER) == [10.0, 6.0, 2.0]
+    assert (outcome.trials[-1].status, outcome.verdict.outcome) == ("timed_out", "inconclusive")
+    assert outcome.verdict.reason == "stopped by budget: only 1 of at least 3 pairs could be run"
+
+
+def test_a_candidate_stopped_by_its_own_budget_does_not_stop_the_others() -> None:
+    behaviour = working({ORIGINAL: 9.0, FEWER: 4.0, OTHER: 1.0}, {OTHER: HALF_THE_WORK})
+    outcome = experiment(FakeWorkspace(behaviour, budgets=Budgets(per_candidate=10.0)), FEWER, OTHER)
+    assert [j.verdict.outcome for j in outcome.judged] == ["inconclusive", "accept"]
+
+
+def test_what_was_learned_before_the_budget_ended_is_kept() -> None:
+    workspace = FakeWorkspace(working(HALF, {FEWER: HALF_THE_WORK}), budgets=Budgets(per_query=3 * 4.5 + 1))
+    outcome = experiment(workspace, FEWER)
+    assert outcome.verdict.reason == "stopped by budget: only 2 of at least 3 pairs could be run"
+    assert "scan_bytes" in [c.name for c in outcome.verdict.criteria]
+    assert workspace.now == 100.0 + 14.5
+
+
+def test_comparing_rows_one_by_one_is_stopped_by_the_budget_too() -> None:
+    behaviour = working(HALF, {FEWER: HALF_THE_WORK})
+    workspace = FakeWorkspace(behaviour, ordered=True, comparing_s=1_000.0, budgets=Budgets(per_query=30.0))
+    verdict = experiment(workspace, FEWER).verdict
+    assert verdict.outcome == "inconclusive"
+    assert verdict.reason == "stopped by budget: the results could not be compared row by row"
+    assert workspace.now == 100.0 + 30.0
+
+
+def test_a_round_that_was_cut_off_is_not_judged() -> None:
+    # The candidate's wrong result of the last round was never compared: that round must not make it accepted.
+    def behaviour(policy: Policy, before: int, binding: int) -> Ran:
+        if policy is FEWER:
+            return Ran(0.5, WRONG if before == FEW else RIGHT, counted=HALF_THE_WORK)
+        return Ran(3.0 if before < FEW else 1_000.0)
+
+    outcome = experiment(FakeWorkspace(behaviour, budgets=Budgets(per_query=60.0)), FEWER)
+    assert outcome.verdict.outcome == "inconclusive"
+    assert outcome.verdict.pairs == FEW - 1
