@@ -24,4 +24,4 @@ PUSHED_FILE_NS: Final = 200_000
 PAGE_INDEX_FILE_NS: Final = 200_000
 DICTIONARY_FILE_NS: Final = 200_000
 
-PICKLED_ROW_NS: Final = 1_000  # carrying one row to Python and back by pickling, more than by Arrow
+PICKLED_ROW_NS: Final = 800  # carrying one row to Python and back by pickling, more than by Arrow; 840 to 1,260 seen

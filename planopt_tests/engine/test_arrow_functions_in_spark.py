@@ -87,11 +87,12 @@ def outcome(spark, returns: str, value: Any) -> str:
 
 @pytest.mark.parametrize("returns", sorted(NEVER_CAST))
 def test_a_type_that_is_never_cast_gives_the_same_or_fails(spark, arrow_switch, returns: str) -> None:
+    """A value that pickling refuses is of no interest: the query does not run without the policy either."""
     for value in VALUES:
         arrow_switch(False)
         pickled = outcome(spark, returns, value)
         arrow_switch(True)
-        assert outcome(spark, returns, value) in (pickled, "fails"), value
+        assert pickled == "fails" or outcome(spark, returns, value) in (pickled, "fails"), value
 
 
 @pytest.mark.parametrize(("returns", "value"), [("double", 1), ("int", 1.5), ("boolean", 1), ("string", 1e20)])

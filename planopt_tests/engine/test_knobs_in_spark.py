@@ -110,7 +110,8 @@ def test_a_mistyped_catalogue_stops_an_observation(workspace: Workspace, monkeyp
 
 def test_settings_that_may_change_results_are_settings_of_this_spark(spark) -> None:
     KnobReader(spark)  # Delta's settings are known after it
-    known = [e.key() for e in Jvm(spark).scala_object("org.apache.spark.sql.internal.SQLConf").getConfigEntries()]
+    entries = Jvm(spark).scala_object("org.apache.spark.sql.internal.SQLConf").getConfigEntries()
+    known = [entry.key() for entry in entries.toArray()]
     assert [r for r in RESULT_CHANGING if not any(k == r or (r.endswith(".") and k.startswith(r)) for k in known)] == []
 
 
