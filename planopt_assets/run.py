@@ -54,7 +54,7 @@ class Run:
 
     @property
     def reader(self) -> StoreReader:
-        return StoreReader(self.workload.store, self.workload.name)
+        return self.workspace.store
 
     @property
     def deadline(self) -> float:

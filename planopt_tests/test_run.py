@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.workload import Budgets, Workload
 from planopt_assets.redaction import HIDDEN, learn
 from planopt_assets.run import Run, StageResult, unchanged
@@ -22,6 +23,8 @@ RUN_ID = "a9d3fff7-0544-459a-a6b1-08852e54eea7"
 
 class Unstarted(SimpleNamespace):
     """A workspace that has no Spark, and counts how often it is asked for one."""
+
+    store = Workspace.store
 
     asked = 0
 

@@ -180,6 +180,11 @@ CATALOGUE: tuple[Knob, ...] = (
         source="delta",
     ),
     # Python functions: rows travel in another form, and values of another type than declared are cast in another way
+    Knob(
+        f"{_SQL}.execution.arrow.pythonUDF.columnarInput.enabled",
+        "bool",
+        "whether Arrow functions get columns straight from a scan; Spark 4.2.0 hangs if they do (SPARK-58241)",
+    ),
     Knob(f"{_SQL}.execution.pythonUDF.arrow.enabled", "bool", "whether rows reach Python functions as Arrow batches"),
     _at_run_time(f"{_SQL}.execution.arrow.maxRecordsPerBatch", "int", "rows of one Arrow batch", 100, 1_000_000),
     # Exploration

@@ -33,6 +33,8 @@ DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     # Spark starts one task per snapshot partition for every small Delta read; fifty is for clusters.
     "spark.databricks.delta.snapshotPartitions": "2",
+    # Spark 4.2.0 hangs when an Arrow Python function gets its rows in columns straight from a scan (SPARK-58241).
+    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
     # Trials run one after the other for a long time in one JVM: keep what their counters need, not more.
     "spark.ui.retainedStages": "2000",
     "spark.ui.retainedJobs": "2000",

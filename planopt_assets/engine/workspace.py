@@ -27,6 +27,7 @@ from planopt_assets.engine.tables import Pins
 from planopt_assets.errors import QueryHangs
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.store.reader import StoreReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -67,6 +68,11 @@ class Workspace:
     @property
     def started(self) -> bool:
         return "spark" in self.__dict__
+
+    @property
+    def store(self) -> StoreReader:
+        """Everything planopt has kept of this workload; reading it starts no Spark."""
+        return StoreReader(self.workload.store, self.workload.name)
 
     @cached_property
     def registry(self) -> Registry:

@@ -30,6 +30,7 @@ class Udf:
     arguments: tuple[str, ...]
     rung: Rung
     uses: int = 1
+    source: str = ""  # `module:callable` whose frame holds it, or `session` where it was registered
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,14 +39,16 @@ class Understood:
     udfs: UdfAudit
 
 
-def understand(sql: str | None, planned: Planned, tables: Sequence[TableFacts], first_id: int) -> Understood:
-    """Canonical form, column lineage and UDFs of a query that Spark has analysed."""
+def understand(
+    sql: str | None, planned: Planned, tables: Sequence[TableFacts], first_id: int, source: str = ""
+) -> Understood:
+    """Canonical form, column lineage and UDFs of a query that Spark has analysed; `source` is who holds its UDFs."""
     found = canonical_form(sql, schemas_of(tables)) if sql is not None else None
     if found is None or found.form == "analyzed_plan":
         reason = found.reason if found else "a DataFrame query has no SQL text"
         found = canonical_from_analyzed(planned.analyzed_text, reason, first_id)
     named = {t.name: t.name for t in tables}
-    return Understood(found, column_lineage(planned.analyzed, named), udf_audit(planned.analyzed))
+    return Understood(found, column_lineage(planned.analyzed, named), udf_audit(planned.analyzed, source))
 
 
 def schemas_of(tables: Sequence[TableFacts]) -> dict[str, list[tuple[str, str]]]:

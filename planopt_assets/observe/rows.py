@@ -23,7 +23,7 @@ from planopt_assets.observe.explain_text import explain_rows
 from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.observe.metrics import actual_rows
 from planopt_assets.observe.pushdown.rows import outcome_row
-from planopt_assets.observe.schema_provenance import InputSchema, schema_provenance
+from planopt_assets.observe.schema_provenance import InputSchema, inline_inputs, schema_provenance
 from planopt_assets.observe.stored_plan import pack, tree_of
 from planopt_assets.redaction import redact_all
 
@@ -81,7 +81,8 @@ def estimate_columns(final: Plan, misled: Sequence[Misjudged]) -> Row:
 
 def understood_columns(understood: Understood, tables: Sequence[TableFacts], planned: Planned) -> Row:
     """What the query is and needs: canonical form, lineage, UDFs, schemas, how it was planned."""
-    provenance = schema_provenance([InputSchema.of_table(t) for t in tables], planned.output)
+    inline = inline_inputs(planned.analyzed, {t.name for t in tables})
+    provenance = schema_provenance([*(InputSchema.of_table(t) for t in tables), *inline], planned.output)
     return {
         "canonical_fingerprint": understood.canonical.fingerprint,
         "canonical_form": understood.canonical.form,

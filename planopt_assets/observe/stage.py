@@ -124,7 +124,7 @@ class _Observation:
         facts = [workspace.facts(t) for t in self.tables]
         final = with_log_rows(with_first_estimates(execution.final, initial), scans)
         final = with_text_estimate(final, dict(planned.explains).get("cost"))
-        understood = understand(query.sql, planned, facts, workspace.first_expression_id)
+        understood = understand(query.sql, planned, facts, workspace.first_expression_id, query.python or "session")
         contract = to_rows.contract_id(facts)
         threshold = workspace.broadcast_threshold
         settings = dict(planned.environment.settings)

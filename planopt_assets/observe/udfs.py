@@ -83,10 +83,13 @@ _HIVE = frozenset({"HiveSimpleUDF", "HiveGenericUDF", "HiveGenericUDTF", "HiveUD
 _SQL_TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 
 
-def udf_audit(plan: Flat) -> UdfAudit:
-    """Every user-defined function in an analysed plan as JSON, sub-queries included, in a fixed order."""
+def udf_audit(plan: Flat, source: str = "") -> UdfAudit:
+    """Every user-defined function in an analysed plan as JSON, sub-queries included, in a fixed order.
+
+    A plan does not say where a function was written, so `source` is who built the plan.
+    """
     uses = Counter(_calls(plan))
-    functions = [replace(udf, uses=uses[udf]) for udf in uses]
+    functions = [replace(udf, uses=uses[udf], source=source) for udf in uses]
     return UdfAudit(tuple(sorted(functions, key=lambda f: (f.name, f.evaluation, f.arguments, f.returns))))
 
 

@@ -370,6 +370,15 @@ def test_only_debug_keeps_texts_and_reads_the_plan_twice(done: Workload, spark: 
     assert one(sampled, "plan_artifacts")["capture_tier"] == "debug"
 
 
+def test_what_is_read_beside_tables_is_an_input_with_its_source(spark: SparkSession, tables: Path) -> None:
+    sql = "SELECT v.n FROM VALUES (1), (2) AS v(n) JOIN range(3) r ON v.n = r.id WHERE v.n IN (SELECT shop FROM shops)"
+    workload = workload_of(tables, [Query("inline", sql=sql)], debug_sample=0.0)
+    observed(workload)
+    schemas = json.loads(one(workload, "plan_artifacts")["output_schema"])
+    inputs = {(r["relation"], r["source"], r["column"]) for r in schemas if r["side"] == "input"}
+    assert inputs >= {("inline 1", "inferred", "n"), ("inline 2", "declared", "id"), ("shops", "table", "shop")}
+
+
 class _NoTree:
     """A Spark that does not hand out its plans."""
 

@@ -9,6 +9,9 @@ NULL and 1.0, `int` from 1.5 is NULL and 1, `boolean` from 1 is NULL and true, `
 The results of a trial must be equal, but tomorrow's rows may bring such a value. So the rule looks at the declared
 type: only for those below does Arrow either give the same value or fail. One function of another type, and nothing is
 proposed, because the setting holds for all functions of the query.
+
+A second setting goes with it: Spark 4.2.0 hangs when such a function gets its rows in columns straight from a scan
+(SPARK-58241). It is written down even where it is off already, since the policy is also for the user's own session.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from planopt_assets.model.evidence import Evidence
 
 NAME = "arrow_python_udf"
 KNOB = "spark.sql.execution.pythonUDF.arrow.enabled"
+COLUMNS = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
 NEVER_CAST = frozenset({"binary", "date", "timestamp", "timestamp_ntz"})
 
 
@@ -45,7 +49,7 @@ def arrow_python_udf(evidence: Evidence) -> Answer:
         return cannot_tell(f"rows that went through {unknown[0]} are missing", arithmetic)
     rows = sum(f.rows or 0 for f in functions)
     return propose(
-        {KNOB: "true"},
+        {KNOB: "true", COLUMNS: "false"},
         f"{rows:,} rows are pickled to Python and back one by one: Arrow carries them in batches",
         saved_cpu_ns=rows * PICKLED_ROW_NS,
         arithmetic={**arithmetic, "rows": rows, "cpu_ns_per_row": PICKLED_ROW_NS},

@@ -1,0 +1,62 @@
+"""`planopt`: everything a script or a terminal needs. Commands that only read never start Spark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import typer
+
+from planopt_assets.cli import look, loop, person
+from planopt_assets.cli.command import print_json, say
+from planopt_assets.errors import PlanoptError
+
+app = typer.Typer(
+    name="planopt",
+    help="Closed-loop plan optimizer for Spark SQL on Delta tables. "
+    "Exit codes: 0 done, 1 error, 2 usage, 3 regression gate failed, 5 budget of the run spent. "
+    "With --debug an error shows where it came from.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+# In the order `planopt --help` lists them.
+COMMANDS: tuple[Callable[..., None], ...] = (
+    loop.demo,
+    loop.run,
+    look.status,
+    look.why,
+    look.plan,
+    look.diff,
+    look.check,
+    person.accept,
+    look.lineage,
+    person.promote,
+    person.pin,
+    person.unpin,
+    person.rollback,
+    look.export,
+    look.report,
+    loop.ui,
+)
+for function in COMMANDS:
+    app.command()(function)
+
+
+def main() -> NoReturn:
+    """Entry point: planopt's own errors are one line and exit code 1; `--debug` shows where they came from."""
+    debug = "--debug" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a != "--debug"]
+    try:
+        app(arguments, standalone_mode=True)
+    except PlanoptError as error:
+        if debug:
+            raise
+        if "--json" in arguments:
+            print_json({"error": error.facts()})
+        else:
+            say(str(error))
+        sys.exit(1)
+    sys.exit(0)

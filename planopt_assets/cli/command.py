@@ -1,0 +1,80 @@
+"""What every command has: its options, the workload it names, what it reads of the store, how it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from planopt_assets.errors import UnknownQuery
+
+WorkloadOption = Annotated[
+    Path, typer.Option("--workload", "-w", envvar="PLANOPT_WORKLOAD", help="The workload file.", show_default=True)
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+QueriesArgument = Annotated[list[str] | None, typer.Argument(help="Query ids; none means all.", metavar="[QUERY]...")]
+DEFAULT = Path("planopt.yaml")
+
+
+def load(file: Path) -> Any:
+    """The workload of a file."""
+    from planopt_assets.workload import load_workload
+
+    return load_workload(file)
+
+
+def check_known(loaded: Any, file: Path, queries: list[str] | None) -> None:
+    """Refuse a query the workload does not have, with the nearest name it has."""
+    known = [q.id for q in loaded.queries]
+    for query in queries or []:
+        if query not in known:
+            import difflib
+
+            near = difflib.get_close_matches(query, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            raise UnknownQuery(f"the workload has no query {query!r}", where=str(file), fix=hint)
+
+
+def load_standings(file: Path, queries: list[str] | None = None) -> tuple[Any, Any]:
+    """The workload of a file, checked to have these queries, and where each of its queries stands."""
+    from planopt_assets.run import read_standings
+
+    loaded = load(file)
+    check_known(loaded, file, queries)
+    return loaded, read_standings(loaded)
+
+
+def agenda_now(workload: Any, standings: Any, queries: list[str]) -> Any:
+    """What is to do for these queries, and in which order."""
+    from planopt_assets.agenda import agenda_of
+    from planopt_assets.store.reader import StoreReader
+
+    return agenda_of(workload, StoreReader(workload.store, workload.name), standings, queries)
+
+
+def gates_now(workload: Any, queries: list[str], standings: Any) -> dict[str, dict[str, Any]]:
+    """Every gate's answer for every one of these queries, on what is stored."""
+    from planopt_assets.gates import evaluate
+    from planopt_assets.store.reader import StoreReader
+
+    return evaluate(queries, StoreReader(workload.store, workload.name), standings)
+
+
+def write_html(workload: Any, standings: Any, output: Path | None) -> Path:
+    """Write the HTML report, beside the workload file if nothing else is said."""
+    from planopt_assets.report.html import write_report
+
+    return write_report(workload, standings, output or workload.file.parent / ".planopt" / "report.html")
+
+
+def print_json(facts: Any) -> None:
+    """One JSON object on standard output."""
+    import orjson
+
+    typer.echo(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
+
+
+def say(words: str) -> None:
+    """Words for a person, on standard error."""
+    typer.echo(words, err=True)

@@ -1,0 +1,183 @@
+"""Commands that only read the store: none of them starts Spark."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planopt_assets.cli.command import (
+    DEFAULT,
+    JsonOption,
+    QueriesArgument,
+    WorkloadOption,
+    agenda_now,
+    check_known,
+    gates_now,
+    load,
+    load_standings,
+    print_json,
+    say,
+    write_html,
+)
+
+
+def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+    """Where every query stands, and which policy is in force."""
+    from planopt_assets.report.terminal import print_standings
+
+    loaded, standings = load_standings(workload)
+    if as_json:
+        print_json({"workload": loaded.name, "store": loaded.store, "queries": [s.facts() for s in standings.values()]})
+    else:
+        print_standings(standings.values())
+
+
+def why(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Everything that led to a query's outcome: decisions with their arithmetic, plan changes, verdicts."""
+    from planopt_assets.report.terminal import print_why
+    from planopt_assets.report.why import why_facts
+
+    _, standings = load_standings(workload, [query])
+    facts = why_facts(standings[query])
+    if as_json:
+        print_json(facts)
+    else:
+        print_why(facts)
+
+
+def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+    """What `planopt run` would do now, why, and in which order; nothing is run."""
+    from planopt_assets.report.terminal import print_agenda
+
+    loaded, standings = load_standings(workload, queries)
+    agenda = agenda_now(loaded, standings, queries or list(standings))
+    if as_json:
+        facts = {"workload": loaded.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
+        print_json({**facts, "queries": agenda.facts()})
+    else:
+        print_agenda(agenda)
+
+
+def diff(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """What the policy in force, accepted or tried changes in a query's plan, and what changed in its text."""
+    from planopt_assets.report.diff import diff_facts
+    from planopt_assets.report.terminal import print_diff
+    from planopt_assets.store.reader import StoreReader
+
+    loaded, standings = load_standings(workload, [query])
+    planned = StoreReader(loaded.store, loaded.name).rows("candidate_plans", query_id=query)
+    facts = diff_facts(standings[query], planned)
+    if as_json:
+        print_json(facts)
+    else:
+        print_diff(facts)
+
+
+def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+    """The regression gates of some queries, or all, on what is stored; exit code 3 when one fails severely."""
+    from planopt_assets.report.terminal import print_gates
+
+    loaded, standings = load_standings(workload, queries)
+    gates = gates_now(loaded, queries or list(standings), standings)
+    if as_json:
+        print_json(
+            {
+                "workload": loaded.name,
+                "gates": [
+                    {"gate": name, "query": query, **asdict(gate)}
+                    for name, answers in gates.items()
+                    for query, gate in answers.items()
+                ],
+            }
+        )
+    else:
+        print_gates(gates)
+    if any(gate.severe for answers in gates.values() for gate in answers.values()):
+        raise typer.Exit(3)
+
+
+def lineage(
+    row_id: Annotated[str, typer.Argument(metavar="ID")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """What a stored row came from, down to the source tables and their versions."""
+    from planopt_assets.report.terminal import print_lineage
+    from planopt_assets.store.lineage import tree
+    from planopt_assets.store.reader import StoreReader
+
+    loaded = load(workload)
+    node = tree(StoreReader(loaded.store, loaded.name), row_id)
+    if as_json:
+        print_json(node.facts())
+    else:
+        print_lineage(node)
+
+
+class ExportFormat(StrEnum):
+    """What `export` writes."""
+
+    defaults = "spark-defaults"
+    submit = "submit"
+    sql = "sql"
+    json = "json"
+    python = "python"
+
+
+def export(
+    queries: QueriesArgument = None,
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.sql,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: standard output.")] = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the policies in force for jobs that do not use planopt; a query named by id must be exportable."""
+    from planopt_assets.errors import NotExportable
+    from planopt_assets.export import exported, rendered
+    from planopt_assets.in_force import promotion_in_force
+
+    loaded = load(workload)
+    check_known(loaded, workload, queries)
+    chosen = [q for q in loaded.queries if not queries or q.id in queries]
+    found = [exported(q, promotion_in_force(loaded, q.id)) for q in chosen]
+    written = ExportFormat.json if as_json else form
+    for query in found:
+        if why := query.why_not(written.value):
+            if queries:
+                raise NotExportable(why, where=f"query {query.query_id}", fix="choose another format, or use `tuned`")
+            say(f"{query.query_id} is not exported: {why}")
+    text = rendered(loaded.name, found, written.value)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise NotExportable(str(error), where=str(out), fix="name a file that can be written") from error
+        say(f"written: {out}")
+
+
+def report(
+    workload: WorkloadOption = DEFAULT,
+    output: Annotated[Path | None, typer.Option(help="Default: .planopt/report.html beside the workload file.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the HTML report: one self-contained file."""
+    loaded, standings = load_standings(workload)
+    path = write_html(loaded, standings, output)
+    if as_json:
+        print_json({"report": str(path)})
+    else:
+        typer.echo(str(path))

@@ -1,0 +1,144 @@
+"""Commands that do the work: the loop on a workload or on the demo, and Dagster's page for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from planopt_assets.cli.command import (
+    DEFAULT,
+    JsonOption,
+    QueriesArgument,
+    WorkloadOption,
+    agenda_now,
+    gates_now,
+    load,
+    load_standings,
+    print_json,
+    say,
+    write_html,
+)
+
+DEMO_FOLDER = Path(".planopt/demo")
+
+
+def demo(
+    queries: QueriesArgument = None,
+    scale: Annotated[float, typer.Option(help="TPC-H scale factor.", min=0.01, max=100.0)] = 0.1,
+    folder: Annotated[Path, typer.Option(help="Where workload, data, store and report go.")] = DEMO_FOLDER,
+    prepare_only: Annotated[bool, typer.Option("--prepare-only", help="Write workload and data, run nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the whole loop on TPC-H data: observe, decide, re-plan, validate, promote."""
+    from planopt_assets.demo import prepare
+
+    file = prepare(folder, scale, say)
+    if prepare_only:
+        if as_json:
+            print_json({"workload": str(file)})
+        else:
+            say(f"ready: {file}")
+        return
+    _optimize(file, queries or [], as_json=as_json)
+
+
+def run(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
+    """Run the loop for some queries, or all; does only what the inputs' changes ask for."""
+    _optimize(workload, queries or [], as_json=as_json)
+
+
+def ui(
+    workload: Annotated[
+        Path | None, typer.Option("--workload", "-w", envvar="PLANOPT_WORKLOAD", help="Default: the demo.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 3000,
+) -> None:
+    """Open Dagster on 127.0.0.1 with the workload's queries ready to materialize; there is no login."""
+    import dagster as dg
+
+    from planopt_assets.defs.instance import dagster_home, register_queries
+    from planopt_assets.demo import prepare
+
+    loaded = load(workload if workload else prepare(DEMO_FOLDER, 0.1, say))
+    home = dagster_home(loaded).resolve()
+    environment = {
+        **os.environ,
+        "PLANOPT_WORKLOAD": str(loaded.file.resolve()),
+        "DAGSTER_HOME": str(home),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        register_queries(instance, loaded)
+    command = [
+        sys.executable,
+        "-m",
+        "dagster",
+        "dev",
+        "-m",
+        "planopt_assets.definitions",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(port),
+    ]
+    typer.echo(f"Dagster with workload {loaded.name}: http://127.0.0.1:{port} (Ctrl-C ends it)")
+    os.execve(sys.executable, command, environment)
+
+
+def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
+    """Run the loop where something is to do, then show where every query stands."""
+    from planopt_assets.report.terminal import Progress, print_closing, print_standings
+    from planopt_assets.run import read_standings
+
+    loaded, standings = load_standings(file, queries)
+    chosen = queries or [q.id for q in loaded.queries]
+    agenda = agenda_now(loaded, standings, chosen)
+    todo = agenda.queries
+    run_id = None
+    if todo:
+        from planopt_assets.defs.instance import run_loop
+
+        with Progress(loaded.name, todo, quiet=as_json) as progress:
+            run_id, pins = run_loop(loaded, todo, progress.tell, priority=agenda.priority)
+        standings = read_standings(loaded, pins)
+    shown = [standings[q] for q in chosen]
+    path = write_html(loaded, standings, None)
+    if as_json:
+        print_json(
+            {
+                "workload": loaded.name,
+                "nothing_to_do": not todo,
+                "run_id": run_id,
+                "store": loaded.store,
+                "report": str(path),
+                "queries": [s.facts() for s in shown],
+            }
+        )
+    else:
+        if not todo:
+            typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
+        print_standings(shown)
+        print_closing(loaded, path)
+    _exit_on_regression(loaded, chosen, standings)
+    left = [s.query_id for s in shown if s.unjudged]
+    if left:
+        say(f"the budget of the run was spent before {', '.join(left)}: run again to go on")
+        raise typer.Exit(5)
+
+
+def _exit_on_regression(workload: Any, queries: list[str], standings: Any) -> None:
+    """Exit code 3 when a gate fails severely: a policy found worse, a plan that is not the accepted one, and so on."""
+    severe = [
+        f"{query}: {name}: {gate.words}"
+        for name, answers in gates_now(workload, queries, standings).items()
+        for query, gate in answers.items()
+        if gate.severe
+    ]
+    for words in severe:
+        say(f"regression: {words}")
+    if severe:
+        raise typer.Exit(3)

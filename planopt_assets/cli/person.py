@@ -1,0 +1,149 @@
+"""Commands by which a person decides: which plan to keep, which policy is in force."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, load_standings, print_json
+
+ReasonOption = Annotated[str, typer.Option(help="Why; it is stored.")]
+ByOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who; default: the user of this machine.")]
+
+
+def accept(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    reason: Annotated[str, typer.Option(help="Why the new plan is as it should be; it is stored.")] = "",
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Take the plan a query has now as the one to keep, after `plan_topology_stable` reported a change."""
+    import uuid
+
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.observe.accept import accept_topology
+    from planopt_assets.run import Run
+
+    loaded, _ = load_standings(workload, [query])
+    observation = accept_topology(Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True), query, reason)
+    if as_json:
+        print_json({"query": query, "accepted": observation})
+    else:
+        typer.echo(f"{query}: the plan of {observation} is now the one to keep")
+
+
+def promote(
+    queries: Annotated[list[str], typer.Argument(metavar="QUERY...")],
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Put the accepted policy of a query in force; refuses without an accepted verdict on its current inputs."""
+    import uuid
+
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.promote.stage import promote as promote_stage
+    from planopt_assets.run import Run
+
+    loaded, _ = load_standings(workload, queries)
+    results = promote_stage(Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True), queries)
+    if as_json:
+        print_json({"queries": [{"id": r.query_id, "changed": r.changed, "summary": r.summary} for r in results]})
+    else:
+        for result in results:
+            typer.echo(f"{result.query_id}: {result.summary}")
+
+
+def pin(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the knob catalogue; repeat it."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="ID", help="A policy the query already had, or `original`.")
+    ] = None,
+    reason: ReasonOption = "",
+    by: ByOption = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Fix a query's policy by hand; automation leaves it alone until `planopt unpin`."""
+    from planopt_assets.promote.by_person import pin as pin_policy
+
+    if bool(settings) == bool(policy):
+        raise typer.BadParameter("give settings with --set, or one policy with --policy")
+    pairs = [part.partition("=") for part in settings or []]
+    if any(not (name and equals) for name, equals, _ in pairs):
+        raise typer.BadParameter("--set takes NAME=VALUE")
+    chosen = {name.strip(): value.strip() for name, _, value in pairs}
+    run = _run_by_hand(workload, query)
+    result = pin_policy(run, query, settings=chosen, policy_id=policy, reason=reason, who=_who(by))
+    _print_change(result, as_json=as_json)
+
+
+def unpin(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    reason: ReasonOption = "",
+    by: ByOption = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a pinned query back to automation, with the policy that was accepted before the pin."""
+    from planopt_assets.promote.by_person import unpin as unpin_policy
+
+    result = unpin_policy(_run_by_hand(workload, query), query, reason=reason, who=_who(by))
+    _print_change(result, as_json=as_json)
+
+
+class Target(StrEnum):
+    """Where `rollback` goes."""
+
+    good = "last-good"
+    original = "original"
+
+
+def rollback(
+    query: Annotated[str, typer.Argument(help="Query id.")],
+    to: Annotated[Target, typer.Option(help="The policy that was good before, or nothing set at all.")] = Target.good,
+    reason: ReasonOption = "",
+    by: ByOption = None,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a query's policy out of force; automation does not promote it again by the same verdict."""
+    from planopt_assets.promote.by_person import rollback as roll_back
+
+    run = _run_by_hand(workload, query)
+    result = roll_back(run, query, to="last_good" if to is Target.good else "original", reason=reason, who=_who(by))
+    _print_change(result, as_json=as_json)
+
+
+def _run_by_hand(file: Path, query: str) -> Any:
+    """A run of one person's command; Spark starts only when something is to be written."""
+    import uuid
+
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.run import Run
+
+    loaded, _ = load_standings(file, [query])
+    return Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True)
+
+
+def _who(name: str | None) -> str:
+    import getpass
+
+    try:
+        return name or getpass.getuser()
+    except (KeyError, OSError):  # a container without a name for its user
+        return "a person"
+
+
+def _print_change(result: Any, *, as_json: bool) -> None:
+    if as_json:
+        facts = {"id": result.query_id, "changed": result.changed, "summary": result.summary}
+        print_json({**facts, **result.numbers, **result.words})
+    else:
+        typer.echo(f"{result.query_id}: {result.summary}")
