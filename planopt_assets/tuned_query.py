@@ -112,11 +112,11 @@ class Tuned:
         query, workload = self._found.query, self._found.workload
         if job is not None:
             given = job
-            return self._call(lambda session: given(session, **parameters), parameters)
+            return self._call(lambda session: given(session, **parameters), parameters, declared=False)
         if query is None or workload is None or query.python is None:
             raise self._nothing_to_run("callable")
         declared = parameters or (dict(query.bindings[0]) if len(query.bindings) == 1 else {})
-        return self._call(lambda session: build_frame(workload, query, session, declared), declared)
+        return self._call(lambda session: build_frame(workload, query, session, declared), declared, declared=True)
 
     def close(self) -> None:
         """Record what has run; never fails, and may be called again."""
@@ -154,18 +154,18 @@ class Tuned:
         self._tell(ORIGINAL, reason)
         return plain()
 
-    def _call(self, job: Callable[[Any], Any], parameters: Mapping[str, Any]) -> Any:
+    def _call(self, job: Callable[[Any], Any], parameters: Mapping[str, Any], *, declared: bool) -> Any:
         from planopt_assets.engine.user_session import DataFrame
 
         policy, reason = (ORIGINAL, self._found.reason) if self._found.reason else (self._found.policy, "")
         if policy.rewrites:
             policy, reason = ORIGINAL, f"the policy cannot be applied: {policy.describe()} needs the query's text"
         try:
-            session = self._open(policy)
-            session.renew_all()
+            session, why = self._for_job(policy, declared=declared)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             self._tell(ORIGINAL, reason or _not_applied(error))
             return job(self._spark)
+        policy, reason = session.policy, reason or why
         result = None
         try:
             result = job(session.spark)
@@ -181,19 +181,21 @@ class Tuned:
         try:
             frame = session.carrying(result)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            return self._called_again(job, _not_applied(error), parameters)
+            session, policy, reason = self._open(ORIGINAL), ORIGINAL, _not_applied(error)
+            frame = job(session.spark)
         self._keep(session, policy, reason, parameters, frame)
         return frame
 
-    def _called_again(self, job: Callable[[Any], Any], reason: str, parameters: Mapping[str, Any]) -> Any:
+    def _for_job(self, policy: Policy, *, declared: bool) -> tuple[PolicySession, str]:
+        """A session for a job that builds its own frames, and why it is not under the policy."""
         try:
-            session = self._open(ORIGINAL)
-        except Exception:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            self._tell(ORIGINAL, reason)
-            return job(self._spark)
-        frame = job(session.spark)
-        self._keep(session, ORIGINAL, reason, parameters, frame)
-        return frame
+            session = self._open(policy)
+            if not declared:
+                session.check_functions()
+            session.renew_all()
+        except Exception as error:  # noqa: BLE001  # the second attempt is the original, which needs none of it
+            return self._open(ORIGINAL), _not_applied(error)
+        return session, ""
 
     def _open(self, policy: Policy) -> PolicySession:
         from planopt_assets.engine.policy_session import PolicySession

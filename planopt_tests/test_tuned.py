@@ -29,6 +29,7 @@ BY_SHOP = "SELECT shop, count(*) AS n FROM sales GROUP BY shop"
 CITIES = "SELECT p.city, count(*) AS n FROM sales s JOIN shops p ON s.shop = p.shop GROUP BY p.city"
 THREE = Policy.of({"spark.sql.shuffle.partitions": "3"})
 SPLITS = Policy.of({"spark.sql.files.openCostInBytes": "1", "spark.sql.files.minPartitionNum": "1"})
+ARROW_ON = Policy.of({"spark.sql.execution.pythonUDF.arrow.enabled": "true"})
 MERGED = Policy(hints=("merge(join0.right p)",))
 BUILDS = "def build(spark, least):\n    return spark.table('sales').where(f'shop >= {least}').groupBy('shop').count()\n"
 
@@ -293,6 +294,20 @@ def test_the_workloads_own_python_query_runs_with_its_parameters(session: SparkS
         assert ", 3), ENSURE" in plan_of(frame)
         assert len(counts(frame)) == 12
     assert [(r["action"], r["binding"]) for r in production(workload)] == [("frame", 0)]
+
+
+def test_how_rows_travel_to_python_reaches_functions_made_under_the_policy_only(
+    session: SparkSession, workload: Workload
+) -> None:
+    promote_by_hand(workload.store, *chain("built", ARROW_ON))
+    promote_by_hand(workload.store, *chain("by_shop", ARROW_ON))
+    session.read.format("delta").load(str(workload.tables[0].path)).createOrReplaceTempView("sales")
+    built, by_shop = tuned(session, "built", workload), tuned(session, "by_shop", workload)
+    assert len(counts(built.run())) == 12
+    assert built.reason == ""
+    for frame in (by_shop.sql(), by_shop.frame(session.table("sales")), by_shop.run(lambda copy: copy.table("sales"))):
+        assert frame.count() > 0
+        assert "cannot reach a Python function that was made before" in by_shop.reason
 
 
 def test_a_job_that_writes_is_recorded_when_it_ends(session: SparkSession, workload: Workload, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.callables import ARROW
 from planopt_assets.engine.hints import JoinHints
 from planopt_assets.engine.jvm import Jvm
 from planopt_assets.engine.policy_text import policy_text
@@ -47,6 +48,7 @@ class PolicySession:
 
     def sql(self, text: str, args: Mapping[str, Any] | None) -> DataFrame:
         """The frame of a text, rewritten and hinted as the policy says."""
+        self.check_functions()
         self._renew(named_in(text, self._tables))
 
         def analysed(variant: str) -> DataFrame:
@@ -62,6 +64,7 @@ class PolicySession:
 
     def users(self, frame: DataFrame) -> DataFrame:
         """A frame of the user's own session, taken over into this one."""
+        self.check_functions()
         return self.carrying(rebuilt(frame, self.spark))
 
     def renew_all(self) -> None:
@@ -79,6 +82,15 @@ class PolicySession:
             frame = JoinHints(Jvm(self.spark)).hinted(frame, hints)
         check_reached(frame, self.spark, self.policy.settings)
         return frame
+
+    def check_functions(self) -> None:
+        """An error where the policy is about Python functions, which must then be made while it holds."""
+        if ARROW in dict(self.policy.settings):
+            raise PolicyNotApplied(
+                f"{ARROW} cannot reach a Python function that was made before",
+                where=self.policy.id,
+                fix="use `tuned(…).run()` with the workload's own callable",
+            )
 
     def schemas(self, text: str) -> dict[str, list[tuple[str, str]]]:
         """The columns of the workload's tables that a text names, as they are in this session."""
