@@ -310,6 +310,22 @@ def test_how_rows_travel_to_python_reaches_functions_made_under_the_policy_only(
         assert "cannot reach a Python function that was made before" in by_shop.reason
 
 
+def test_a_job_whose_frame_cannot_carry_the_hint_is_built_again_as_original(
+    session: SparkSession, workload: Workload
+) -> None:
+    promote_by_hand(workload.store, *chain("built", Policy(THREE.settings, hints=("merge(join4.left)",))))
+    path, given = str(workload.tables[0].path), []
+
+    def job(copy: SparkSession) -> DataFrame:
+        given.append(copy.conf.get("spark.sql.shuffle.partitions"))
+        return copy.read.format("delta").load(path).groupBy("shop").count()
+
+    with tuned(session, "built", workload) as query:
+        assert ", 200), ENSURE" in plan_of(query.run(job))
+    assert given == ["3", "200"]
+    assert "hint not applied" in query.reason
+
+
 def test_a_job_that_writes_is_recorded_when_it_ends(session: SparkSession, workload: Workload, tmp_path: Path) -> None:
     promote_by_hand(workload.store, *chain("by_shop", THREE))
     query = tuned(session, "by_shop", workload)

@@ -141,11 +141,18 @@ def _beyond(row: Row, arms: _Arms, limits: Limits) -> str:
 
 
 def _slower(later: Sequence[Row], arms: _Arms, limits: Limits) -> Regression | None:
-    """Clocks, adjusted for size: the interval of later / proven must lie beyond the limit, and beyond original."""
+    """Clocks, adjusted for size: the interval of later / proven must lie beyond the limit, and beyond original.
+
+    The user's own job runs on another day, on other machines and with a cold JVM, which trials do not know. Its clocks
+    are looked at only where original was run there too.
+    """
     comparable = [
         r
         for r in later
-        if not _disturbed(r) and arms.growth(r, "table_bytes", "input_rows") <= limits.similar and r["input_rows"]
+        if not _disturbed(r)
+        and arms.growth(r, "table_bytes", "input_rows") <= limits.similar
+        and r["input_rows"]
+        and (r["purpose"] != "production" or any(_kind(c) == _kind(r) for c in arms.control))
     ]
     for name in CLOCKS:
         now: list[float] = []

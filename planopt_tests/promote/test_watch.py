@@ -47,6 +47,10 @@ def trials(**original: Any) -> list[Row]:
     ]
 
 
+AS_BEFORE = ran("exe-o", ORIGINAL.id, shuffle_write_bytes=90 * MB, tasks=45, cpu_ns=12 * 10**9, wall_ns=6 * 10**9)
+"""Original in the user's own job, at the price it has in trials."""
+
+
 def _timed(row: Row, share: float) -> Row:
     return {**row, **{name: int(row[name] * share) for name in ("cpu_ns", "wall_ns") if row[name] is not None}}
 
@@ -151,7 +155,7 @@ def test_what_a_user_s_job_could_not_count_says_nothing() -> None:
     partly = {**unknown, "shuffle_write_bytes": 900 * MB, "input_rows": 1_000_000}
     assert watched(ran("obs-1", **partly)).startswith("shuffle_write_bytes")
     clock = {**unknown, "input_rows": 1_000_000}
-    assert watched(*slow(4.0, 9, **clock)).startswith("wall_ns")
+    assert watched(*slow(4.0, 9, **clock), control=(AS_BEFORE,)).startswith("wall_ns")
 
 
 @pytest.mark.parametrize("told", [{"action": "other"}, {"status": "failed"}], ids=["counted or shown", "failed"])
@@ -188,12 +192,19 @@ def slow(factor: float, runs: int, **changes: Any) -> list[Row]:
 
 
 def test_clocks_are_not_believed_before_five_runs() -> None:
-    assert watched(*slow(3.0, 4)) == ""
-    assert watched(*slow(3.0, 5)).startswith("cpu_ns for the same input is 3.00 (")
+    assert watched(*slow(3.0, 4), control=(AS_BEFORE,)) == ""
+    assert watched(*slow(3.0, 5), control=(AS_BEFORE,)).startswith("cpu_ns for the same input is 3.00 (")
+
+
+def test_clocks_of_a_user_s_job_say_nothing_where_original_never_ran_there() -> None:
+    assert watched(*slow(3.0, 9)) == ""
+    assert watched(*slow(3.0, 9), control=({**AS_BEFORE, "action": "write"},)) == ""
+    assert watched(*slow(3.0, 9), control=(AS_BEFORE,)) != ""
+    assert watched(*[{**row, "purpose": "observe"} for row in slow(3.0, 9)]) != ""
 
 
 def test_a_clock_that_got_slower_says_by_how_much_and_how_surely() -> None:
-    found = regression(trials(), slow(1.6, 6))
+    found = regression(trials(), slow(1.6, 6), (AS_BEFORE,))
     assert isinstance(found, Regression)
     assert found.evidence == tuple(f"obs-{i}" for i in range(6))
     assert "over 6 runs; at most 1.2, and original needs 1.20" in found.reason
@@ -201,18 +212,19 @@ def test_a_clock_that_got_slower_says_by_how_much_and_how_surely() -> None:
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.15])
 def test_a_clock_within_the_limit_is_no_regression(factor: float) -> None:
-    assert watched(*slow(factor, 30)) == ""
+    assert watched(*slow(factor, 30), control=(AS_BEFORE,)) == ""
 
 
 def test_noise_that_could_be_chance_is_no_regression() -> None:
     noisy = [_timed(ran(f"obs-{i}"), share) for i, share in enumerate([0.9, 3.0, 1.0, 2.5, 0.8])]
-    assert watched(*noisy) == ""
+    assert watched(*noisy, control=(AS_BEFORE,)) == ""
 
 
 def test_a_clock_slower_than_proven_but_not_than_original_stays() -> None:
     dear = trials(cpu_ns=3 * 10**10, wall_ns=15 * 10**9)
-    assert regression(dear, slow(2.0, 20)) is None
-    assert regression(dear, slow(4.0, 20)) is not None
+    control = ({**AS_BEFORE, "cpu_ns": 3 * 10**10, "wall_ns": 15 * 10**9},)
+    assert regression(dear, slow(2.0, 20), control) is None
+    assert regression(dear, slow(4.0, 20), control) is not None
 
 
 def test_another_machine_on_which_original_is_slower_too_is_no_regression() -> None:
@@ -223,14 +235,14 @@ def test_another_machine_on_which_original_is_slower_too_is_no_regression() -> N
 
 def test_clocks_of_inputs_of_another_size_are_not_compared() -> None:
     larger = {"input_rows": 3_000_000, "table_bytes": 3000 * MB}
-    assert watched(*slow(30.0, 10, **larger)) == ""
+    assert watched(*slow(30.0, 10, **larger), control=(AS_BEFORE,)) == ""
 
 
 def test_runs_without_any_spread_need_no_interval() -> None:
     same = [row for row in trials() if row["policy_id"] == FEWER.id][:1] * 3
-    assert regression(same, [ran(f"obs-{i}", cpu_ns=2 * 10**10) for i in range(5)]) is not None
-    assert regression(same, [ran(f"obs-{i}") for i in range(5)]) is None
+    assert regression(same, [ran(f"obs-{i}", cpu_ns=2 * 10**10) for i in range(5)], (AS_BEFORE,)) is not None
+    assert regression(same, [ran(f"obs-{i}") for i in range(5)], (AS_BEFORE,)) is None
 
 
 def test_limits_can_be_told() -> None:
-    assert regression(trials(), slow(3.0, 5), limits=Limits(observations=6)) is None
+    assert regression(trials(), slow(3.0, 5), (AS_BEFORE,), limits=Limits(observations=6)) is None

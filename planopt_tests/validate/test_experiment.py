@@ -100,7 +100,9 @@ def test_the_order_of_every_round_is_the_scheduled_one_and_is_recorded() -> None
     outcome = experiment(FakeWorkspace(costs(HALF)), FEWER)
     for number in {t.round for t in outcome.trials}:
         trials = [t for t in outcome.trials if t.round == number]
-        assert [t.policy_id for t in trials] == round_order([ORIGINAL.id, FEWER.id], 7, "q", number)
+        arms = [ORIGINAL.id, FEWER.id]
+        # The warm-up is not counted: the query as it is goes first and pays for a cold JVM.
+        assert [t.policy_id for t in trials] == (round_order(arms, 7, "q", number) if number else arms)
         assert [t.position for t in trials] == [0, 1]
 
 
