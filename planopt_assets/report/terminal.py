@@ -57,7 +57,7 @@ class Progress:
 
 def print_standings(standings: Iterable[Standing]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("query", "verdict", "what changed", "gain (99.9 %)", "equal", "in force", "why"):
+    for name in ("query", "verdict", "what changed", "gain (interval)", "equal", "in force", "why"):
         table.add_column(name, overflow="fold")
     for standing in standings:
         facts = standing.facts()
