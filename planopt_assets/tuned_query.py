@@ -181,9 +181,18 @@ class Tuned:
         try:
             frame = session.carrying(result)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            session, policy, reason = self._open(ORIGINAL), ORIGINAL, _not_applied(error)
-            frame = job(session.spark)
+            return self._called_again(job, _not_applied(error), parameters)
         self._keep(session, policy, reason, parameters, frame)
+        return frame
+
+    def _called_again(self, job: Callable[[Any], Any], reason: str, parameters: Mapping[str, Any]) -> Any:
+        try:
+            session = self._open(ORIGINAL)
+        except Exception:  # noqa: BLE001  # nothing of planopt may fail the user's query
+            self._tell(ORIGINAL, reason)
+            return job(self._spark)
+        frame = job(session.spark)
+        self._keep(session, ORIGINAL, reason, parameters, frame)
         return frame
 
     def _for_job(self, policy: Policy, *, declared: bool) -> tuple[PolicySession, str]:

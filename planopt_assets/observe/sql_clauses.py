@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from sqlglot.tokens import Token, TokenType
 
-from planopt_assets.observe.sql_tokens import spark_tokens
+from planopt_assets.observe.sql_tokens import closing, spark_tokens
 
 _CLAUSES = {
     TokenType.SELECT: "projection",
@@ -141,7 +141,7 @@ class _Cutter:
 
     def _parenthesis(self, at: int, words: list[str], part: str) -> int:
         """A parenthesis belongs to its item; a query in it becomes a block. Returns what follows it."""
-        end = self._closing(at)
+        end = closing(self.tokens, at)
         first = at + 1
         while self.tokens[first].token_type is TokenType.L_PAREN:
             first += 1
@@ -159,22 +159,13 @@ class _Cutter:
         while at < end:
             inner = at + 1 < end and self.tokens[at + 1].token_type in _QUERY_STARTS
             if self.tokens[at].token_type is TokenType.L_PAREN and inner and at > start:
-                closing = self._closing(at)
-                self.block(self._next_name(), at + 1, closing)
+                end_of_it = closing(self.tokens, at)
+                self.block(self._next_name(), at + 1, end_of_it)
                 yield "(…)"
-                at = closing + 1
+                at = end_of_it + 1
             else:
                 yield self._raw(at)
                 at += 1
-
-    def _closing(self, at: int) -> int:
-        depth = 0
-        while True:
-            kind = self.tokens[at].token_type
-            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-            if depth == 0:
-                return at
-            at += 1
 
     def _next_name(self) -> str:
         self._subqueries += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
@@ -61,3 +63,14 @@ def _check_gap(gap: str) -> None:
         raise NotCanonical("a hint stands where Spark does not look for one")
     if "\\\n" in gap:
         raise NotCanonical("a comment that ends in a backslash goes on in the next line for Spark")
+
+
+def closing(tokens: Sequence[Token], at: int) -> int:
+    """The place of the parenthesis that closes the one at `at`."""
+    depth = 0
+    while True:
+        kind = tokens[at].token_type
+        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+        if depth == 0:
+            return at
+        at += 1

@@ -12,7 +12,7 @@ from typing import Literal
 
 from sqlglot.tokens import Token, TokenType
 
-from planopt_assets.observe.sql_tokens import NotCanonical, own_tokens, spark_tokens
+from planopt_assets.observe.sql_tokens import NotCanonical, closing, own_tokens, spark_tokens
 
 T = TokenType
 _ENDS = frozenset(
@@ -149,16 +149,7 @@ class _Reader:
             return False
         if self.tokens[start + 1].token_type in (T.SELECT, T.WITH, T.FROM, T.VALUES):
             return False
-        return self._closing(start) == end - 1
-
-    def _closing(self, at: int) -> int:
-        depth = 0
-        while True:
-            kind = self.tokens[at].token_type
-            depth += (kind is T.L_PAREN) - (kind is T.R_PAREN)
-            if depth == 0:
-                return at
-            at += 1
+        return closing(self.tokens, start) == end - 1
 
     def _top(self, start: int, end: int) -> Iterator[int]:
         """Places outside parentheses and CASE, without the AND that belongs to a BETWEEN."""

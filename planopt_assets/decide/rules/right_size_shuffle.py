@@ -14,13 +14,13 @@ where reads are coalesced, and changing the other would change nothing.
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer, no_change, propose
+from planopt_assets.decide.prices import CPU_PER_BLOCK_NS
 from planopt_assets.decide.shuffle_settings import partitions_knob
 from planopt_assets.model.evidence import Evidence
 
 NAME = "right_size_shuffle"
 
 TARGET_BYTES = 64 * 1024 * 1024  # Spark's own advisory size of a shuffle partition
-CPU_PER_BLOCK_NS = 200_000  # measured 0.4-0.7 ms with Spark 4.2 on local disk; halved, for the lower end
 WORTH_A_LOOK = 2  # at most half as many partitions, or it is not a different plan
 
 
