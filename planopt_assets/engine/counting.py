@@ -17,7 +17,7 @@ from planopt_assets.observe.metrics import FILE_BYTES, FILES, SHUFFLE_BYTES, tot
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Wall clock and CPU of the driver process over one step."""
+    """Wall clock and CPU of the driver and its Python workers over one step."""
 
     wall_ns: int
     cpu_ns: int

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from planopt_assets.engine.capture import Capture
     from planopt_assets.engine.disturbance import ExecutorLosses
     from planopt_assets.engine.inspect import Inspector
-    from planopt_assets.engine.process_cpu import ProcessCpu
+    from planopt_assets.engine.program_cpu import ProgramCpu
     from planopt_assets.engine.scans import ScanReader
     from planopt_assets.model.bundle import Planned
     from planopt_assets.model.scan import ScanFacts, TableScanInfo
@@ -66,7 +66,7 @@ class Instruments:
     capture: Capture
     scans: ScanReader
     inspector: Inspector
-    cpu: ProcessCpu
+    cpu: ProgramCpu
     executors: ExecutorLosses
 
 
@@ -243,14 +243,15 @@ def _active(session: SparkSession) -> Iterator[None]:
 
 
 class _Stopwatch:
-    """Started when made; `stop` tells the wall clock and the CPU of the driver process since."""
+    """Started when made; `stop` tells the wall clock and the CPU of driver and Python workers since."""
 
-    def __init__(self, cpu: ProcessCpu) -> None:
-        self._cpu = cpu
-        self._wall, self._cpu_ns = time.perf_counter_ns(), cpu.read_ns()
+    def __init__(self, cpu: ProgramCpu) -> None:
+        self._cpu, self._start = cpu, cpu.read()
+        self._wall = time.perf_counter_ns()
 
     def stop(self) -> Clock:
-        return Clock(time.perf_counter_ns() - self._wall, self._cpu.read_ns() - self._cpu_ns)
+        wall = time.perf_counter_ns() - self._wall
+        return Clock(wall, self._cpu.since(self._start))
 
 
 def _first_line(error: BaseException) -> str:

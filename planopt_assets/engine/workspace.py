@@ -18,7 +18,7 @@ from planopt_assets.engine.execute import Execution, Instruments, execute, plann
 from planopt_assets.engine.inspect import Inspector
 from planopt_assets.engine.knobs import KnobReader, check_settable
 from planopt_assets.engine.ordering import sort_columns
-from planopt_assets.engine.process_cpu import ProcessCpu
+from planopt_assets.engine.program_cpu import ProgramCpu
 from planopt_assets.engine.query_frames import QueryFrames
 from planopt_assets.engine.registry import Registry
 from planopt_assets.engine.scans import ScanReader
@@ -57,6 +57,7 @@ class Workspace:
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[tuple[tuple[str, str], ...], SparkSession] = {}  # by settings
         self._executions = 0
+        self._has_run: set[str] = set()  # ids of queries that ran as they are, every binding
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
 
     @cached_property
@@ -99,7 +100,7 @@ class Workspace:
     def instruments(self) -> Instruments:
         scans = ScanReader(self.capture.jvm, self.capture.tables)
         executors = ExecutorLosses(self.spark, self.capture.jvm)
-        return Instruments(self.capture, scans, Inspector(self.capture), ProcessCpu(self.spark), executors)
+        return Instruments(self.capture, scans, Inspector(self.capture), ProgramCpu(self.spark), executors)
 
     @cached_property
     def knobs(self) -> KnobReader:
@@ -158,7 +159,7 @@ class Workspace:
     ) -> Execution:
         """Run a query once under a policy; with a `tier`, everything planopt keeps of a plan is captured as well."""
         with self._fresh_after_a_hang(policy):
-            return execute(
+            done = execute(
                 self.isolated(policy),
                 lambda: self.frame(query, binding, policy),
                 tag=self._tag(query, binding, policy),
@@ -167,6 +168,13 @@ class Workspace:
                 instruments=self.instruments,
                 digest=digest,
             )
+        if policy == ORIGINAL and binding == len(query.bindings) - 1:  # bindings run one after the other
+            self._has_run.add(query.id)
+        return done
+
+    def has_run(self, query: Query) -> bool:
+        """Whether this session has executed the query as it is, so that neither it nor the JVM is cold."""
+        return query.id in self._has_run
 
     @contextmanager
     def _fresh_after_a_hang(self, policy: Policy) -> Iterator[None]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 class Counters:
     """Counters of exactly one execution; planning is kept apart and times are nanoseconds.
 
-    `cpu_ns` is what the user pays: the driver process and all executors, planning included.
+    `cpu_ns` is what the query asks for: driver, executors and Python workers, planning included; not the JVM's own
+    compiler, which rests once it is warm, and not its collector, which has a guard of its own (`gc_ns`).
     Executor CPU alone hides broadcasts that are built on the driver, so it is never judged on its own.
     """
 

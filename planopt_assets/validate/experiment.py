@@ -1,4 +1,4 @@
-"""One experiment: a query's baseline and its candidates race in interleaved rounds until each is settled."""
+"""One experiment: candidates race against the query as it is, in interleaved rounds, until each is settled."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from planopt_assets.validate.budget import Budget, Clock
 from planopt_assets.validate.equality import compare
 from planopt_assets.validate.judge import judge, results_equal
 from planopt_assets.validate.ledger import Ledger
-from planopt_assets.validate.race import outrun, time_limit
+from planopt_assets.validate.race import next_runners, outrun, time_limit
 from planopt_assets.validate.rules import Rules
 from planopt_assets.validate.schedule import round_order
+from planopt_assets.validate.work import work_ns
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace
@@ -40,7 +41,10 @@ class Judged:
 
 
 class Experiment:
-    """Round 0 warms up: only its results count. Every execution of every round is checked for the same result."""
+    """The first run of a policy warms it up: its work tells who leads the race, its clocks never count.
+
+    Every execution of every round is checked for the same result.
+    """
 
     def __init__(
         self,
@@ -64,6 +68,7 @@ class Experiment:
         self._budget = Budget(workspace.workload.budgets, run_deadline, clock)
         self._compared = dict.fromkeys(self._policies, 0)  # executions for row-by-row comparisons
         self._settled: dict[str, Verdict] = {}
+        self._first_work: dict[str, int] = {}  # of every policy that ran, in its first run
         self._disturbed = 0  # rounds in a row
 
     @property
@@ -74,15 +79,23 @@ class Experiment:
         number = 0
         while self._open():
             before = self._workspace.newest_versions(self._query)
-            arms = [ORIGINAL.id, *self._open()]
-            # The query as it is warms up first: what a cold JVM takes then counts for the time candidates are given.
-            order = round_order(arms, self._workspace.workload.seed, self._query.id, number) if number else arms
-            if all(self._run_arm(arm, number, position) for position, arm in enumerate(order)):
+            arms, warm_up = self._arms(number)
+            if all(self._run_arm(arm, number, position, warm_up) for position, arm in enumerate(arms)):
                 self._check_results(number)
-                self._check_tables(number, before)
+                self._check_tables(number, before, warm_up)
             self._judge(self._open())
             number += 1
         return [self._judged(c) for c in self._candidates]
+
+    def _arms(self, number: int) -> tuple[list[str], bool]:
+        """The policies of the next round in their order, and whether it is their first run."""
+        runners = [p.id for p in next_runners([self._policies[p] for p in self._open()], self._first_work)]
+        if any(policy_id not in self._first_work for policy_id in runners):
+            # The query as it is goes first: what a cold JVM takes then counts for the time candidates are given. Where
+            # this session has observed it, it is warm.
+            cold = number == 0 and not self._workspace.has_run(self._query)
+            return ([ORIGINAL.id] if cold else []) + runners, True
+        return round_order([ORIGINAL.id, *runners], self._workspace.workload.seed, self._query.id, number), False
 
     def _judged(self, candidate: Candidate) -> Judged:
         policy_id = candidate.policy.id
@@ -92,17 +105,19 @@ class Experiment:
     def _open(self) -> list[str]:
         return [c.policy.id for c in self._candidates if c.policy.id not in self._settled]
 
-    def _run_arm(self, policy_id: str, number: int, position: int) -> bool:
+    def _run_arm(self, policy_id: str, number: int, position: int, warm_up: bool) -> bool:
         """Run all bindings of one arm; False when the experiment cannot go on: no baseline, or no time."""
-        policy = self._policies[policy_id]
+        policy, work = self._policies[policy_id], 0
         for binding in range(len(self._query.bindings)):
             for again in range(self._rules.repeats + 1):
                 if self._budget.left(policy_id) <= 0:
                     return self._stop(policy_id)
-                trial, how = self._execute(policy, binding, number, position, suffix=f"-again{again}" if again else "")
+                suffix = f"-again{again}" if again else ""
+                trial, how = self._execute(policy, binding, number, position, suffix, warm_up=warm_up)
                 if trial.status != "tainted" or trial.warm_up:  # a disturbed warm-up has warmed up
                     break
             if trial.status == "ok" or (trial.warm_up and trial.status == "tainted"):
+                work += work_ns(trial.counters) if trial.counters else 0
                 continue
             if trial.status == "timed_out" and self._budget.left(policy_id) <= 0:
                 return self._stop(policy_id)
@@ -112,6 +127,7 @@ class Experiment:
             outcome: Outcome = "inconclusive" if trial.status == "tainted" else "reject"
             self._settled[policy_id] = _plain(outcome, f"the candidate {how}")
             break
+        self._first_work.setdefault(policy_id, work)
         return True
 
     def _stop(self, policy_id: str) -> bool:
@@ -121,7 +137,7 @@ class Experiment:
         return not everybody
 
     def _execute(
-        self, policy: Policy, binding: int, number: int, position: int, suffix: str = "", *, counted: bool = True
+        self, policy: Policy, binding: int, number: int, position: int, suffix: str, *, warm_up: bool
     ) -> tuple[Trial, str]:
         """One execution, and in words what went wrong with it."""
         trial = Trial(
@@ -130,7 +146,7 @@ class Experiment:
             round=number,
             position=position,
             binding=binding,
-            warm_up=number == 0 or not counted,
+            warm_up=warm_up,
             status="ok",
         )
         how = ""
@@ -169,7 +185,7 @@ class Experiment:
                 return self._settle_open("inconclusive", VARIES)
             for policy_id in [p for p in self._open() if p in different]:
                 suffix = f"-control-{policy_id[4:12]}"
-                control, how = self._execute(ORIGINAL, binding, number, len(ran), suffix, counted=False)
+                control, how = self._execute(ORIGINAL, binding, number, len(ran), suffix, warm_up=True)
                 why = f"the result is not the same: {different[policy_id]}"
                 if control.digest is None:
                     unsure = f"{why}; the query as it is {how} when it was run once more to compare"
@@ -180,11 +196,11 @@ class Experiment:
                     self._settled[policy_id] = _plain("reject", why, equal=False)
         return None
 
-    def _check_tables(self, number: int, before: dict[str, int | None]) -> None:
+    def _check_tables(self, number: int, before: dict[str, int | None], warm_up: bool) -> None:
         """A commit to a table that is read changes no result, for versions are pinned; but it takes disk and cores."""
         after = self._workspace.newest_versions(self._query)
         moved = [f"table {name} was committed to" for name in after if after[name] != before.get(name)]
-        if not moved or number == 0:
+        if not moved or warm_up:
             self._disturbed = 0
             self._ledger.count(number)
             return
@@ -198,6 +214,8 @@ class Experiment:
         for policy_id in policy_ids:
             over = stopped or self._budget.left(policy_id) <= 0
             pairs = self._ledger.pairs(policy_id)
+            if not pairs and not over:
+                continue  # it is waiting
             verdict = judge(
                 pairs,
                 objective=self._workspace.workload.objective,
@@ -210,10 +228,10 @@ class Experiment:
                 verdict = replace(verdict, reason=f"{STOPPED}: {verdict.reason}")
             if verdict is not None:
                 self._settled[policy_id] = verdict
-        if winner := next((v for v in self._settled.values() if v.outcome == "accept"), None):
+        if winner := next((p for p, v in self._settled.items() if v.outcome == "accept"), None):
             for policy_id in self._open():
-                if reason := outrun(self._ledger.pairs(policy_id), winner, self._rules):
-                    self._settled[policy_id] = _plain("inconclusive", reason)
+                reason = outrun(self._policies[policy_id], self._policies[winner])
+                self._settled[policy_id] = _plain("inconclusive", reason)
 
     def _confirmed(self, policy_id: str, verdict: Verdict) -> Verdict:
         """Before anything is accepted: rows one by one where digests are not enough (floating point, ORDER BY)."""

@@ -34,7 +34,21 @@ def repeating_guards(pairs: Sequence[Pair], rules: Rules, *, spill_slack: int) -
 
 def clock_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Criterion, ...]:
     """Every binding by the objective, and the wall clock: large broadcasts save executor CPU and take longer."""
-    return (*_binding_guards(pairs, metric, rules), ratio_guard("wall_ns", [p.totals("wall_ns") for p in pairs], rules))
+    wall = ratio_guard("wall_ns", [p.totals("wall_ns") for p in pairs], rules)
+    return (*_binding_guards(pairs, metric, rules), wall, _gc_guard(pairs, rules))
+
+
+def _gc_guard(pairs: Sequence[Pair], rules: Rules) -> Criterion:
+    """The collector comes in lumps, so only clearly more of it counts, in the mean of all runs."""
+    baseline, candidate = (fmean(side) for side in zip(*(p.totals("gc_ns") for p in pairs), strict=True))
+    return Criterion(
+        "gc_ns",
+        candidate <= rules.gc_limit * baseline + rules.slack_gc_ns,
+        baseline,
+        candidate,
+        f"mean at most {rules.gc_limit:g} x baseline + {rules.slack_gc_ns / 1e9:g} s",
+        f"{baseline / 1e9:.2f} -> {candidate / 1e9:.2f} s",
+    )
 
 
 def ratio_guard(name: str, values: Sequence[tuple[float, float]], rules: Rules) -> Criterion:

@@ -1,19 +1,24 @@
-"""How sure a ratio of paired measurements is: intervals of log ratios, agreement of signs, and noise. Pure."""
+"""How sure a ratio of measurements is: intervals of log ratios, agreement of signs, and noise. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import fmean, stdev
+from statistics import fmean, stdev, variance
 
 from planopt_assets.model.verdict import Gain
 
 Values = Sequence[tuple[float, float]]  # baseline and candidate of each pair
+FEW = 6  # below so many pairs, each side tells its own spread
 
 
 def ratio_interval(values: Values, metric: str, confidence: float) -> Gain:
-    """Geometric mean of candidate / baseline with Student's t interval, from paired log ratios."""
+    """Geometric mean of candidate / baseline with Student's t interval.
+
+    From 6 pairs on the spread is that of the log ratios: what both sides of a pair have in common drops out. Fewer tell
+    too little about it. There each side tells its own spread, which counts both (`_two_samples`).
+    """
     if any(b <= 0 or c <= 0 for b, c in values):
         same = all(b == c for b, c in values)
         return Gain(metric, 1.0, 1.0, 1.0) if same else Gain(metric, 1.0, 0.0, math.inf)
@@ -21,8 +26,24 @@ def ratio_interval(values: Values, metric: str, confidence: float) -> Gain:
     mean = fmean(logs)
     if max(logs) - min(logs) < 1e-12:  # a deterministic counter: no spread, no interval
         return Gain(metric, math.exp(mean), math.exp(mean), math.exp(mean))
-    half = _quantile(confidence, len(logs)) * stdev(logs) / math.sqrt(len(logs))
+    half = _two_samples(values, confidence) if 1 < len(logs) < FEW else _paired(logs, confidence)
     return Gain(metric, math.exp(mean), _exp(mean - half), _exp(mean + half))
+
+
+def _paired(logs: Sequence[float], confidence: float) -> float:
+    return _quantile(confidence, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
+
+
+def _two_samples(values: Values, confidence: float) -> float:
+    """Half of the interval of the difference of two means with a common spread.
+
+    What meets both sides of a pair alike widens it, so it is rather too wide than too narrow. But it knows the spread
+    from twice as many values. Worked: 3 pairs, both sides with a deviation of 0.05. At 95 % and 4 degrees of freedom it
+    is 2.78 x 0.05 x sqrt(2 / 3) = 0.11; from the 3 log ratios, with 2 degrees, it would be 4.30 x 0.07 / 1.73 = 0.18.
+    """
+    count = len(values)
+    spread = variance([math.log(b) for b, _ in values]) + variance([math.log(c) for _, c in values])
+    return _quantile(confidence, 2 * count - 2) * math.sqrt(spread / count)
 
 
 def reach(values: Values, pairs: int, confidence: float) -> tuple[float, float] | None:
@@ -38,18 +59,18 @@ def reach(values: Values, pairs: int, confidence: float) -> tuple[float, float] 
     logs = [math.log(c / b) for b, c in values]
     spread = stdev(logs)
     lucky = fmean(logs) - spread / math.sqrt(len(logs))
-    return lucky, lucky + _quantile(confidence, pairs) * spread / math.sqrt(pairs)
+    return lucky, lucky + _quantile(confidence, pairs - 1) * spread / math.sqrt(pairs)
 
 
-def _quantile(confidence: float, count: int) -> float:
-    """How many standard errors of a mean of so many values a two-sided interval reaches, by Student's t.
+def _quantile(confidence: float, degrees: int) -> float:
+    """How many standard errors a two-sided interval reaches with so many degrees of freedom, by Student's t.
 
-    >>> round(_quantile(0.95, 3), 2), round(_quantile(0.999, 9), 2)
+    >>> round(_quantile(0.95, 2), 2), round(_quantile(0.999, 8), 2)
     (4.3, 5.04)
     """
     from scipy.special import stdtrit
 
-    return float(stdtrit(count - 1, (1 + confidence) / 2))
+    return float(stdtrit(degrees, (1 + confidence) / 2))
 
 
 def _exp(log: float) -> float:

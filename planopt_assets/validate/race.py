@@ -6,22 +6,19 @@ looks depend on each other.
 
     clocks alone     looks at 6, 9, 12, 15 and 18 pairs, each with an interval of 99.9 %, so 0.05 % above it:
                      together at most 0.25 % that a candidate without a gain of 3 % is accepted
-    clocks confirm   looks at 3, 4, 5, 6, 9, 12 and 18 pairs, which share 10 %, most of it at the first (`SPENT`):
-                     together at most 10 % that a candidate whose counters fell, but whose CPU did not, is accepted
+    clocks confirm   looks at 3, 4, 5, 6, 9, 12 and 18 pairs, which share 5 %, half of it at the first (`SPENT`):
+                     together at most 5 % that a candidate whose counters fell, but whose CPU did not, is accepted
 
-The second bound is wide because counters have spoken before, and it is not reached: every pair has to agree and the
-other clock may not be longer. With counters down and simulated clocks that did not follow, 5 to 6 % were accepted;
-with clocks 10 % longer, at most 1.3 %.
+The second bound is wider because counters have spoken before, and it is not reached: every pair has to agree and the
+other clock may not be longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from planopt_assets.model.verdict import Verdict
-from planopt_assets.validate.pairs import Pair
+from planopt_assets.model.policy import Policy
 from planopt_assets.validate.rules import Rules
-from planopt_assets.validate.work import work_falls
 
 
 def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:
@@ -35,16 +32,16 @@ def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:
     return done or pairs >= rules.max_pairs or (pairs - rules.min_pairs) % rules.look_every == 0
 
 
-SPENT = {3: 0.40, 4: 0.15, 5: 0.10, 6: 0.10, 9: 0.10, 12: 0.075, 18: 0.075}  # pairs -> share of the error
+SPENT = {3: 0.50, 4: 0.15, 5: 0.10, 6: 0.05, 9: 0.08, 12: 0.06, 18: 0.06}  # pairs -> share of the error
 
 
 def confirming_confidence(pairs: int, rules: Rules, *, done: bool) -> float | None:
     """Two-sided confidence at which the clocks must confirm what counters show; None where this is no look.
 
     >>> [confirming_confidence(n, Rules(), done=False) for n in (2, 3, 4, 7)]
-    [None, 0.92, 0.97, None]
+    [None, 0.95, 0.985, None]
     >>> confirming_confidence(7, Rules(), done=True)  # the end of the budget takes the place of the look at 9
-    0.98
+    0.992
     """
     look = min((n for n in SPENT if n >= pairs), default=None)
     if look is None or pairs < rules.confirm_pairs or (look != pairs and not done):
@@ -63,11 +60,28 @@ def time_limit(baseline_walls: Sequence[float], rules: Rules) -> float | None:
     return max(rules.timeout_floor_s, rules.timeout_factor * max(baseline_walls))
 
 
-def outrun(pairs: Sequence[Pair], winner: Verdict, rules: Rules) -> str:
-    """Why a candidate need not go on once another is accepted: its counters show nothing, only many more runs could.
+def next_runners(waiting: Sequence[Policy], work: Mapping[str, int]) -> list[Policy]:
+    """Who runs in the next round, of all that are not settled; `work` is what each did in its first run.
 
-    One whose counters do show less work stays: it will settle soon, and may be combined with the winner.
+    A policy that is part of another waits until the whole has failed. The rest have a first run together. Then only
+    the one that did the least work meets the query as it is; the others wait until it is settled.
+
+    >>> fewer, larger = Policy.of({"partitions": "8"}), Policy.of({"splits": "64m"})
+    >>> both, other = fewer.merged(larger), Policy.of({"partitions": "2"})
+    >>> next_runners([fewer, larger, both, other], {}) == [both, other]
+    True
+    >>> next_runners([fewer, larger, both, other], {both.id: 700, other.id: 900}) == [both]
+    True
+    >>> next_runners([fewer, larger, other], {both.id: 700, other.id: 900}) == [fewer, larger]
+    True
     """
-    if not pairs or work_falls(pairs, rules).passed:
-        return ""
-    return f"outrun: another candidate is accepted ({winner.reason}), and only many more runs could tell of this one"
+    whole = [p for p in waiting if not any(p is not other and p.within(other) for other in waiting)]
+    fresh = [p for p in whole if p.id not in work]
+    return fresh or sorted(whole, key=lambda p: work[p.id])[:1]
+
+
+def outrun(policy: Policy, winner: Policy) -> str:
+    """Why a candidate that was waiting need not run any more."""
+    if policy.within(winner):
+        return f"not tried by itself: it is part of {winner.describe()}, which is accepted"
+    return f"outrun: {winner.describe()} did less work in its first run, and is accepted"

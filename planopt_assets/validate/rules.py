@@ -17,7 +17,8 @@ class Rules:
     max_pairs: int = 18
     # counters that the clocks confirm
     work_gain: float = 0.10  # every run of the candidate does so much less work than any run of the baseline
-    confirm_error: float = 0.10  # chance, over all looks, that clocks confirm a gain that is none
+    work_gain_nothing_more: float = 0.03  # the same, where no counter is higher: then no price can be wrong
+    confirm_error: float = 0.05  # chance, over all looks, that clocks confirm a gain that is none
     confirm_pairs: int = 3
     # guards
     wall_limit: float = 1.05  # the clock may not get slower, whatever the objective
@@ -25,8 +26,10 @@ class Rules:
     shuffle_limit: float = 1.10
     memory_limit: float = 2.0
     tasks_limit: float = 2.0
+    gc_limit: float = 2.0
     slack_bytes: int = 1 << 20  # below this, a difference in bytes is nothing
     slack_tasks: int = 8
+    slack_gc_ns: int = 500_000_000  # one collection more or less is chance
     noise_limit: float = 0.5  # relative spread of the baseline from one run to the next; beyond it nothing is judged
     # giving up
     reject_unchanged: bool = True  # a candidate with the same plan and the same counters is the query as it is

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.verdict import Criterion
-from planopt_assets.validate.pairs import Pair
+from planopt_assets.validate.pairs import Pair, nothing_more
 from planopt_assets.validate.rules import Rules
 
 # Nanoseconds of CPU, at the lower end of what was measured with Spark 4.2 on local disk.
@@ -39,15 +39,17 @@ def work_falls(pairs: Sequence[Pair], rules: Rules) -> Criterion:
     """Passed where every run of the candidate does clearly less than any run of the baseline; else it says nothing.
 
     Worked: 1.83 s in every run of the baseline, 1.36 s with 2 shuffle partitions: 26 % less, beyond the 10 % asked for.
+    Where no counter is higher, 3 % are enough: prices then cannot turn a loss into a gain.
     A query against itself does the same work in every run, whatever the clocks say: there it never passes.
     """
+    asked = rules.work_gain_nothing_more if nothing_more(pairs) else rules.work_gain
     least = min(sum(map(work_ns, p.baseline)) for p in pairs)
     most = max(sum(map(work_ns, p.candidate)) for p in pairs)
     return Criterion(
         "work_ns",
-        True if most <= (1 - rules.work_gain) * least else None,
+        True if most <= (1 - asked) * least else None,
         least,
         most,
-        f"at most {1 - rules.work_gain:g} x baseline, in every run",
+        f"at most {1 - asked:g} x baseline, in every run",
         f"{most / least - 1:+.0%}",
     )

@@ -67,12 +67,12 @@ def test_a_candidate_that_noise_hides_ends_inconclusive_after_the_last_pair() ->
 
 
 def test_every_candidate_gets_its_own_verdict_on_its_own_trials_and_the_baselines() -> None:
-    outcome = experiment(FakeWorkspace(costs({**HALF, OTHER: 6.0})), FEWER, OTHER)
-    assert [(j.candidate.policy, j.verdict.outcome) for j in outcome.judged] == [(FEWER, "accept"), (OTHER, "reject")]
+    outcome = experiment(FakeWorkspace(costs({**HALF, OTHER: 6.0})), OTHER, FEWER)
+    assert [(j.candidate.policy, j.verdict.outcome) for j in outcome.judged] == [(OTHER, "reject"), (FEWER, "accept")]
     by_id = {t.id: t.policy_id for t in outcome.trials}
     assert [{by_id[i] for i in j.trial_ids} for j in outcome.judged] == [
-        {FEWER.id, ORIGINAL.id},
         {OTHER.id, ORIGINAL.id},
+        {FEWER.id, ORIGINAL.id},
     ]
 
 
@@ -86,14 +86,19 @@ def test_bindings_are_one_query_and_are_judged_together() -> None:
 # Rounds
 
 
-def test_every_round_runs_the_baseline_and_every_open_candidate_once() -> None:
-    # OTHER is hopeless and settled with the first pairs that say so; noise keeps FEWER in for longer.
-    def behaviour(policy: Policy, before: int, binding: int) -> Ran:
-        return Ran({ORIGINAL: 3.0, OTHER: 3.3}.get(policy, 3.0 * (0.55 if before % 2 else 0.95)))
+def test_all_have_a_first_run_then_one_after_the_other_meets_the_query_as_it_is() -> None:
+    # OTHER is hopeless and settled with the first pairs that say so; then it is FEWER's turn.
+    rounds = rounds_of(experiment(FakeWorkspace(costs({**HALF, OTHER: 3.3})), OTHER, FEWER))
+    assert rounds[0] == [ORIGINAL, OTHER, FEWER]
+    assert all(sorted(map(id, rounds[n])) == sorted(map(id, [ORIGINAL, OTHER])) for n in range(1, FEW + 1))
+    assert all(sorted(map(id, rounds[n])) == sorted(map(id, [ORIGINAL, FEWER])) for n in range(FEW + 1, len(rounds)))
 
-    rounds = rounds_of(experiment(FakeWorkspace(behaviour), FEWER, OTHER))
-    assert all(set(rounds[n]) == {ORIGINAL, FEWER, OTHER} and len(rounds[n]) == 3 for n in range(FEW + 1))
-    assert set(rounds[FEW + 1]) == {ORIGINAL, FEWER}
+
+def test_a_query_this_session_has_observed_needs_no_warm_up_of_its_own() -> None:
+    outcome = experiment(FakeWorkspace(costs(HALF), warm=True), FEWER)
+    assert rounds_of(outcome)[0] == [FEWER]
+    assert outcome.verdict.outcome == "accept"
+    assert len(outcome.trials) == 1 + 2 * PAIRS
 
 
 def test_the_order_of_every_round_is_the_scheduled_one_and_is_recorded() -> None:
@@ -163,11 +168,11 @@ def test_a_control_run_is_never_counted() -> None:
     def behaviour(policy: Policy, before: int, binding: int) -> Ran:
         return Ran({**HALF, OTHER: 1.5}[policy], WRONG if policy is OTHER and before == 1 else RIGHT)
 
-    outcome = experiment(FakeWorkspace(behaviour), FEWER, OTHER)
+    outcome = experiment(FakeWorkspace(behaviour), OTHER, FEWER)
     (control,) = [t for t in outcome.trials if "-control-" in t.id]
     assert control.warm_up
-    assert [j.verdict.outcome for j in outcome.judged] == ["accept", "reject"]
-    assert outcome.judged[0].verdict.pairs == PAIRS
+    assert [j.verdict.outcome for j in outcome.judged] == ["reject", "accept"]
+    assert outcome.judged[1].verdict.pairs == PAIRS
 
 
 def test_a_candidate_whose_control_run_differs_too_is_inconclusive() -> None:

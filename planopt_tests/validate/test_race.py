@@ -64,11 +64,51 @@ def test_less_work_that_the_clocks_confirm_takes_eight_executions_in_all() -> No
     assert (len(outcome.trials), outcome.judged[0].executions) == (8, 8)
 
 
-def test_one_run_of_the_baseline_serves_all_candidates_of_a_round() -> None:
-    both = {FEWER: HALF_THE_WORK, OTHER: HALF_THE_WORK}
-    outcome = experiment(FakeWorkspace(working({**HALF, OTHER: 1.0}, both)), FEWER, OTHER)
-    assert [j.verdict.outcome for j in outcome.judged] == ["accept", "accept"]
-    assert len(outcome.trials) == 3 * (1 + FEW)
+def test_where_the_session_is_warm_it_takes_seven() -> None:
+    outcome = experiment(FakeWorkspace(working(HALF, {FEWER: HALF_THE_WORK}), warm=True), FEWER)
+    assert (outcome.verdict.outcome, len(outcome.trials)) == ("accept", 7)
+
+
+def test_whoever_does_less_work_in_its_first_run_goes_first_and_the_rest_is_outrun() -> None:
+    behaviour = working({**HALF, OTHER: 1.5}, {FEWER: HALF_THE_WORK, OTHER: {"tasks": 60}})
+    outcome = experiment(FakeWorkspace(behaviour), OTHER, FEWER)
+    assert [j.verdict.outcome for j in outcome.judged] == ["inconclusive", "accept"]
+    reason = "outrun: shuffle.partitions=2 did less work in its first run, and is accepted"
+    assert outcome.judged[0].verdict.reason == reason
+    assert len(outcome.trials) == 3 + 2 * FEW
+
+
+def test_a_combination_runs_before_its_parts_and_they_need_no_run_once_it_is_accepted() -> None:
+    both = FEWER.merged(OTHER)
+    behaviour = working({**HALF, both: 1.0}, {both: HALF_THE_WORK})
+    outcome = experiment(FakeWorkspace(behaviour), FEWER, OTHER, both)
+    assert [j.verdict.outcome for j in outcome.judged] == ["inconclusive", "inconclusive", "accept"]
+    reason = f"not tried by itself: it is part of {both.describe()}, which is accepted"
+    assert {j.verdict.reason for j in outcome.judged[:2]} == {reason}
+    assert {t.policy_id for t in outcome.trials} == {ORIGINAL.id, both.id}
+
+
+def test_a_combination_that_fails_leaves_the_race_to_its_parts() -> None:
+    both = FEWER.merged(OTHER)
+    spills = {both: {"disk_spill_bytes": 9 * MIB}, FEWER: HALF_THE_WORK, OTHER: {"tasks": 60}}
+    outcome = experiment(FakeWorkspace(working({**HALF, OTHER: 2.0, both: 1.0}, spills)), FEWER, OTHER, both)
+    assert [j.verdict.outcome for j in outcome.judged] == ["accept", "inconclusive", "reject"]
+    first = [t for t in outcome.trials if t.warm_up]
+    assert [t.policy_id for t in first] == [ORIGINAL.id, both.id, FEWER.id, OTHER.id]
+    assert len(outcome.trials) == (2 + 2) + 2 + 2 * FEW
+
+
+def test_the_first_run_of_a_part_that_waited_is_a_warm_up_too() -> None:
+    both = FEWER.merged(OTHER)
+
+    def behaviour(policy: Policy, before: int, binding: int) -> Ran:
+        if policy == both:
+            return Ran(1.0, counted={"disk_spill_bytes": 9 * MIB})
+        return Ran(3.0 if policy is ORIGINAL else 1.5 if before else 8.0, counted=HALF_THE_WORK)
+
+    outcome = experiment(FakeWorkspace(behaviour), FEWER, both)
+    assert outcome.judged[0].verdict.gain is not None
+    assert outcome.judged[0].verdict.gain.ratio == pytest.approx(0.5)
 
 
 def test_a_candidate_that_reads_more_is_dropped_after_one_counted_round() -> None:
@@ -83,14 +123,6 @@ def test_a_candidate_with_the_same_plan_and_counters_is_not_applied_after_one_co
     assert outcome.verdict.outcome == "reject"
     assert outcome.verdict.reason.startswith("not applied: ")
     assert len(outcome.trials) == 4
-
-
-def test_a_candidate_only_the_clocks_could_tell_of_is_outrun_once_another_is_accepted() -> None:
-    behaviour = working({**HALF, OTHER: 1.5}, {FEWER: HALF_THE_WORK})
-    outcome = experiment(FakeWorkspace(behaviour), FEWER, OTHER)
-    assert [j.verdict.outcome for j in outcome.judged] == ["accept", "inconclusive"]
-    assert outcome.judged[1].verdict.reason.startswith("outrun: another candidate is accepted (cpu -50%")
-    assert len(outcome.trials) == 3 * (1 + FEW)
 
 
 def test_comparing_rows_one_by_one_counts_as_executions() -> None:
