@@ -2,6 +2,7 @@
 
 overhead   every capture tier against the bare execution of the 22 TPC-H queries
 tpc        captures all TPC-H and TPC-DS queries (`make bench ARGS="tpc --help"`)
+gains      runs the loop on the demo or on TPC-H: executions per accepted policy, and what is gained (`gains --help`)
 aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.aa import main as aa
 from benchmarks.capture_overhead import capture_overhead, summary
+from benchmarks.gains import main as gains
 from benchmarks.tpc.__main__ import main as tpc
 from benchmarks.tpc.workload import workload
 from planopt_assets.engine.workspace import Workspace
@@ -26,6 +28,8 @@ def main(arguments: Sequence[str]) -> int:
         return tpc(rest)
     if name == "aa":
         return aa(rest)
+    if name == "gains":
+        return gains(rest)
     if name == "overhead":
         return overhead(rest)
     print(__doc__, file=sys.stderr)
