@@ -93,15 +93,15 @@ class ProductionLog:
         rows["lineage"] += edges(query_id, PURPOSE, execution_id, [parent])
 
     def _append(self, use: Use, rows: dict[str, list[dict[str, Any]]]) -> None:
-        from planopt_assets.store.light_append import append_light
+        from planopt_assets.store.writer import append
 
         workload = self._found.workload
         assert workload is not None, "only what is observable is kept"
         try:
             answer_within(
                 self._timeout_s,
-                lambda: append_light(
-                    use.session.spark,
+                lambda: append(
+                    lambda: use.session.spark,
                     workload.store,
                     workload=workload.name,
                     run_id=self._run_id,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.redaction import redact, redact_rows
+from planopt_assets.redaction import redact
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.validate.rules import Rules
 
@@ -69,17 +69,17 @@ class Run:
         return read_standings(self.workload, self.workspace.pins)
 
     def append(self, stage: str, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
-        """Store a stage's rows, in the order given; nothing to store starts no Spark."""
+        """Store a stage's rows, in the order given; a store on a file system needs no Spark."""
         from planopt_assets.store.writer import append
 
         if any(rows.values()):
             append(
-                self.workspace.spark,
+                lambda: self.workspace.spark,
                 self.workload.store,
                 workload=self.workload.name,
                 run_id=self.run_id,
                 stage=stage,
-                rows=redact_rows(rows),
+                rows=rows,
             )
 
 

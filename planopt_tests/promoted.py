@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import asdict
 from typing import Any
 
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import GENESIS, Promotion
-from planopt_assets.store.light_append import append_light
 from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.writer import append
+from planopt_tests.no_spark import no_spark
 
 
 def chain(query_id: str, *policies: Policy, workload: str = "tests", state: Any = "accepted") -> list[Promotion]:
@@ -46,11 +48,11 @@ def promotion_row(promotion: Promotion, **changes: Any) -> dict[str, Any]:
 def promote_by_hand(store: str, *promotions: Promotion, **changes: Any) -> None:
     """Store a chain; `changes` falsify its last row."""
     rows = [promotion_row(p) for p in promotions[:-1]] + [promotion_row(promotions[-1], **changes)]
-    append_light(
-        None,  # type: ignore[arg-type]  # a store in a folder needs no Spark
+    append(
+        no_spark,
         store,
         workload=promotions[0].workload,
-        run_id="by-hand",
+        run_id=f"by-hand-{uuid.uuid4().hex}",  # a run is stored once
         stage="promote",
         rows={"active_policies": rows},
     )

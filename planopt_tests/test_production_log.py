@@ -17,7 +17,7 @@ from planopt_assets.in_force import InForce, read_in_force
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.production_log import ProductionLog, Use, flush_all
-from planopt_assets.store import light_append
+from planopt_assets.store import writer
 from planopt_assets.store.lineage import kind_of, tree
 from planopt_assets.store.reader import StoreReader
 from planopt_tests.promoted import chain, promote_by_hand
@@ -170,7 +170,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_job(
     workload: Workload, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released = threading.Event()
-    monkeypatch.setattr(light_append, "append_light", lambda *_, **__: released.wait())
+    monkeypatch.setattr(writer, "append", lambda *_, **__: released.wait())
     log = log_of(workload, timeout_s=0.05)
     log.keep(use(Session([RAN])))
     log.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,6 @@ from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.workload import Budgets, Workload
 from planopt_assets.redaction import HIDDEN, learn
 from planopt_assets.run import Run, StageResult, unchanged
-from planopt_assets.store import writer
 from planopt_assets.store.lineage import kind_of
 
 pytestmark = pytest.mark.fast
@@ -62,10 +62,18 @@ def test_storing_nothing_starts_no_spark(run: Run, workspace: Any) -> None:
     assert workspace.asked == 0
 
 
-def test_storing_something_needs_spark(run: Run, workspace: Any) -> None:
+def test_storing_something_in_an_object_store_needs_spark(run: Run, workspace: Any) -> None:
+    workspace.workload = replace(WORKLOAD, store="s3a://nowhere/store")
     with pytest.raises(LookupError):
         run.append("decide", {"lineage": [{"query_id": "q"}]})
     assert workspace.asked == 1
+
+
+def test_storing_something_on_a_file_system_does_not(run: Run, workspace: Any, tmp_path: Path) -> None:
+    workspace.workload = replace(WORKLOAD, store=str(tmp_path))
+    run.append("decide", {"lineage": [{"query_id": "q"}]})
+    assert [r["query_id"] for r in run.reader.rows("lineage")] == ["q"]
+    assert workspace.asked == 0
 
 
 def test_a_run_reads_its_own_workload_in_its_own_store(run: Run) -> None:
@@ -83,19 +91,12 @@ def test_a_stage_result_shows_no_secret() -> None:
     assert "k-93fa" not in repr(result)
 
 
-def test_no_secret_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored: dict[str, Any] = {}
-    monkeypatch.setattr(writer, "append", lambda spark, store, **others: stored.update(others))
+def test_no_secret_is_stored(tmp_path: Path) -> None:
     learn(["k-93fa"])
-    run = Run(SimpleNamespace(workload=WORKLOAD, spark=None), RUN_ID)  # type: ignore[arg-type]
+    workload = replace(WORKLOAD, store=str(tmp_path))
+    run = Run(Unstarted(workload=workload), RUN_ID)  # type: ignore[arg-type]
     run.append(
         "observe", {"plan_nodes": [{"detail": "k = k-93fa", "node": 1, "metrics": '{"k-93fa": 1, "x": "k-93fa"}'}]}
     )
-    assert stored == {
-        "workload": "demo",
-        "run_id": RUN_ID,
-        "stage": "observe",
-        "rows": {
-            "plan_nodes": [{"detail": f"k = {HIDDEN}", "node": 1, "metrics": f'{{"{HIDDEN}": 1, "x": "{HIDDEN}"}}'}]
-        },
-    }
+    (row,) = run.reader.rows("plan_nodes")
+    assert (row["detail"], row["metrics"]) == (f"k = {HIDDEN}", f'{{"{HIDDEN}": 1, "x": "{HIDDEN}"}}')

@@ -122,7 +122,7 @@ def rollback(
 
 
 def _run_by_hand(file: Path, query: str) -> Any:
-    """A run of one person's command; Spark starts only when something is to be written."""
+    """A run of one person's command; Spark starts only to write to a store that is not on a file system."""
     import uuid
 
     from planopt_assets.engine.workspace import Workspace

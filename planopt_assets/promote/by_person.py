@@ -54,7 +54,7 @@ def _apply(run: Run, query_id: str, event: Callable[[Standing], Event]) -> Stage
         promotion = next_generation(run.workload.name, query_id, standing.chain, event(standing))
     except NothingToChange as nothing:
         return StageResult(query_id, False, nothing.what, words=words_of(standing.chain))
-    commit(run.workspace.spark, run.reader, promotion, run.run_id)
+    commit(lambda: run.workspace.spark, run.reader, promotion, run.run_id)
     run.append(STAGE, {"lineage": promotion_edges(promotion)})
     numbers = {"generation": promotion.generation}
     return StageResult(query_id, True, promotion.describe(), numbers, words=words_of((promotion,)))

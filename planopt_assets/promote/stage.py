@@ -33,13 +33,13 @@ def promote(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
         standing, made = standings[query_id], []
         if run.workload.mode != "observe" and standing.due is not None:
             made.append(next_generation(run.workload.name, query_id, standing.chain, standing.due))
-            commit(run.workspace.spark, run.reader, made[-1], run.run_id)
+            commit(lambda: run.workspace.spark, run.reader, made[-1], run.run_id)
             standing = replace(standing, chain=(*standing.chain, made[-1]), active=made[-1], due=None)
         verdict = chosen(standing, by_hand=run.by_hand)
         if verdict is not None and (run.workload.mode == "auto" or run.by_hand):
             event = accept_event(standing, verdict, _stored(run, query_id), by_hand=run.by_hand)
             made.append(next_generation(run.workload.name, query_id, standing.chain, event))
-            commit(run.workspace.spark, run.reader, made[-1], run.run_id)
+            commit(lambda: run.workspace.spark, run.reader, made[-1], run.run_id)
             standing, verdict = replace(standing, chain=(*standing.chain, made[-1]), active=made[-1]), None
         lineage += [edge for promotion in made for edge in promotion_edges(promotion)]
         results.append(_result(standing, made, waiting=verdict is not None))

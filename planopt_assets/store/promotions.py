@@ -14,7 +14,7 @@ from planopt_assets.store.reader import StoreReader
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from planopt_assets.store.writer import Spark
 
 
 def verified_chain(workload: str, query_id: str, rows: Sequence[dict[str, Any]]) -> Chain:
@@ -48,11 +48,11 @@ def promotion_edges(promotion: Promotion) -> list[dict[str, Any]]:
     return edges(promotion.query_id, "promote", promotion.id, parents or [promotion.policy.id])
 
 
-def commit(spark: SparkSession, reader: StoreReader, promotion: Promotion, run_id: str) -> None:
+def commit(spark: Spark, reader: StoreReader, promotion: Promotion, run_id: str) -> None:
     """Append the next generation, or fail because somebody else did.
 
     The Delta transaction id is the query and its version the generation, so of two writers of one generation
-    exactly one commit exists; the other is told by Delta, or finds a foreign row when it looks.
+    exactly one commit exists; the other is told by Delta, or finds a foreign row when it looks. Without Spark, too.
     """
     from datetime import UTC, datetime
 

@@ -162,7 +162,7 @@ def test_a_policy_that_a_later_trial_found_worse_is_reverted_and_the_checks_say_
         "verdict_id": "ver-worse",
     }
     rows = {"verdicts": [{k: v for k, v in worse.items() if k not in ("schema_version", "workload")}]}
-    writer.append(spark, workload.store, workload=workload.name, run_id="later", stage="validate", rows=rows)
+    writer.append(lambda: spark, workload.store, workload=workload.name, run_id="later", stage="validate", rows=rows)
     result = execute(instance, names.OPTIMIZE_JOB, partition_key="by_shop")
     assert result.success
     wrong = evaluations(result, "results_equal")["by_shop"]

@@ -242,7 +242,9 @@ def test_the_same_rows_appended_twice_by_one_run_are_there_once(done: Workload, 
         "stage": "s",
     }
     for _ in range(2):
-        writer.append(spark, f"{done.store}-twice", workload="tests", run_id="r1", stage="s", rows={"lineage": [row]})
+        writer.append(
+            lambda: spark, f"{done.store}-twice", workload="tests", run_id="r1", stage="s", rows={"lineage": [row]}
+        )
     assert StoreReader(f"{done.store}-twice", "tests").table("lineage").num_rows == 1
 
 

@@ -68,7 +68,9 @@ def test_tables_that_did_not_exist_are_empty_and_history_goes_back_to_the_first_
 @pytest.mark.spark
 def test_a_new_row_lands_beside_the_old_ones_and_brings_the_columns(spark: SparkSession, old_store: Path) -> None:
     row = {"query_id": "q", "observation_id": "obs-2", "binding": 0, "status": "captured", "bundle_hash": "bun_1"}
-    writer.append(spark, str(old_store), workload="w", run_id="r2", stage="observe", rows={"plan_artifacts": [row]})
+    writer.append(
+        lambda: spark, str(old_store), workload="w", run_id="r2", stage="observe", rows={"plan_artifacts": [row]}
+    )
     rows = StoreReader(str(old_store), "w").rows("plan_artifacts")
     assert [(r["schema_version"], r["bundle_hash"]) for r in rows] == [(1, None), (SCHEMA_VERSION, "bun_1")]
     assert spark.read.format("delta").load(f"{old_store}/plan_artifacts").columns == TABLES["plan_artifacts"].names

@@ -1,7 +1,8 @@
-"""Rows appended without Spark: whole, in the declared columns, and readable like all others."""
+"""Rows appended without Spark: whole, in the declared columns, once, and readable like all others."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,25 @@ from deltalake import write_deltalake
 
 from planopt_assets import redaction
 from planopt_assets.errors import StoreWriteFailed
-from planopt_assets.store.light_append import append_light
+from planopt_assets.store import writer
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_tests.no_spark import no_spark
 
 pytestmark = pytest.mark.fast
 
 
 def append(root: Path, run_id: str = "r1", **rows: list[dict[str, Any]]) -> None:
-    append_light(None, str(root), workload="demo", run_id=run_id, stage="production", rows=rows)  # type: ignore[arg-type]
+    writer.append(no_spark, str(root), workload="demo", run_id=run_id, stage="production", rows=rows)
 
 
 def run(number: int, **columns: Any) -> dict[str, Any]:
     return {"query_id": "q", "execution_id": f"exe-1f2e-q-{number}", "purpose": "production", **columns}
+
+
+def stored(number: int) -> dict[str, Any]:
+    """A row as `write` wants it, with the columns all tables have."""
+    return {**run(number), "workload": "demo", "schema_version": SCHEMA_VERSION, "run_id": "r1"}
 
 
 def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
@@ -38,7 +45,7 @@ def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
 
 def test_every_call_is_one_commit_of_each_table_it_has_rows_for(tmp_path: Path) -> None:
     append(tmp_path, runtime_counters=[run(0), run(1)], lineage=[])
-    append(tmp_path, runtime_counters=[run(2)], lineage=[])
+    append(tmp_path, "r2", runtime_counters=[run(2)], lineage=[])
     reader = StoreReader(str(tmp_path), "demo")
     assert (reader.version("runtime_counters"), reader.version("lineage")) == (1, -1)
 
@@ -63,3 +70,38 @@ def test_secrets_do_not_reach_the_store(tmp_path: Path) -> None:
     redaction.learn(["hunter2-hunter2"])
     append(tmp_path, runtime_counters=[run(0, note="cannot log in with hunter2-hunter2")])
     assert StoreReader(str(tmp_path), "demo").rows("runtime_counters")[0]["note"] == "cannot log in with ***"
+
+
+def test_the_same_run_and_stage_again_changes_nothing(tmp_path: Path) -> None:
+    append(tmp_path, runtime_counters=[run(0)])
+    append(tmp_path, runtime_counters=[run(1)])
+    reader = StoreReader(str(tmp_path), "demo")
+    assert reader.version("runtime_counters") == 0
+    assert [r["execution_id"] for r in reader.rows("runtime_counters")] == ["exe-1f2e-q-0"]
+
+
+def test_an_older_version_of_a_transaction_is_skipped_and_a_newer_one_is_not(tmp_path: Path) -> None:
+    for version in (2, 1, 2, 3):
+        writer.write(
+            no_spark, str(tmp_path), "runtime_counters", [stored(version)], app_id="a", version=version
+        )
+    rows = StoreReader(str(tmp_path), "demo").rows("runtime_counters")
+    assert sorted(r["execution_id"] for r in rows) == ["exe-1f2e-q-2", "exe-1f2e-q-3"]
+
+
+@pytest.mark.parametrize("one_transaction", [False, True])
+def test_of_many_that_write_at_once_nothing_is_lost_and_nothing_is_there_twice(
+    tmp_path: Path, one_transaction: bool
+) -> None:
+    def commits(who: int) -> None:
+        for number in range(10):
+            rows = [stored(100 * who + number)]
+            app_id, version = ("all", 1 + number) if one_transaction else (f"{who}-{number}", 1)
+            writer.write(no_spark, str(tmp_path), "runtime_counters", rows, app_id=app_id, version=version)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(commits, range(4)))
+    rows = StoreReader(str(tmp_path), "demo").rows("runtime_counters")
+    numbers = [int(r["execution_id"].rpartition("-")[2]) for r in rows]
+    assert len(numbers) == len(set(numbers)) == (10 if one_transaction else 40)
+    assert {n % 100 for n in numbers} == set(range(10))

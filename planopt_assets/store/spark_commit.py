@@ -1,0 +1,37 @@
+"""One commit to a table through Spark, which has its own access to object stores and a log store for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planopt_assets.errors import StoreWriteFailed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+
+def commit_through_spark(
+    spark: SparkSession, root: str, table: str, rows: pa.Table, *, app_id: str, version: int
+) -> None:
+    """Append rows; Delta itself skips a transaction of this or an older version."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        (
+            spark.createDataFrame(rows)
+            .coalesce(1)
+            .write.format("delta")
+            .mode("append")
+            .option("mergeSchema", "true")  # columns added since the table was made
+            .option("txnAppId", app_id)
+            .option("txnVersion", version)
+            .save(f"{root}/{table}")
+        )
+    except (Py4JJavaError, PySparkException) as error:
+        raise StoreWriteFailed(
+            f"could not append to {table}: {str(error).strip().splitlines()[0][:300]}",
+            where=root,
+            fix="check that the store can be written and has space, then run again: nothing was half-written",
+        ) from error
