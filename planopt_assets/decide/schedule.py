@@ -1,7 +1,7 @@
 """In which order queries are tried: what gains most for a second of trial comes first.
 
-Worked: `q1` would save 342 s of CPU in 30 days and its trial costs 60 s: 5.7. `q2` would save 900 s and its trial costs
-120 s: 7.5, but it was planned without statistics, so what it gains is known badly: half, 3.75. `q1` goes first.
+Worked: `q1` would save 342 s of CPU in 30 days and its trial costs 30 s: 11.4. `q2` would save 900 s and its trial
+costs 60 s: 15, but it was planned without statistics, so what it gains is known badly: half, 7.5. `q1` goes first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planopt_assets.decide.materiality import EXPECTED_PAIRS, HORIZON_DAYS
+from planopt_assets.decide.materiality import EXPECTED_EXECUTIONS, HORIZON_DAYS
 from planopt_assets.replan.candidates import AT_ONCE, Proposed, by_gain
 
 WITHOUT_STATISTICS = 0.5
@@ -46,6 +46,9 @@ def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | Non
 
     They may save the same CPU twice, so together never more than the query costs. A trial runs every candidate and the
     query as it is, side by side; `candidates` says how many there are where they were planned already.
+
+    Worked: two proposals are three candidates, with both together, and four arms with the query as it is. Ten
+    executions are for two arms, so each takes five: 4 x 5 x 3 s = 60 s.
     """
     proposed = [d for d in decisions if d["kind"] == "proposal"]
     facts = [json.loads(d["arithmetic"]) for d in proposed]
@@ -58,7 +61,7 @@ def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | Non
     return Promise(
         gain_ns_per_run=gain,
         gain_ns_over_horizon=round(gain * runs * HORIZON_DAYS),
-        trial_cost_ns=arms * EXPECTED_PAIRS * cpu,
+        trial_cost_ns=arms * EXPECTED_EXECUTIONS * cpu // 2,
         discount=WITHOUT_STATISTICS if statistics_source in UNSURE else 1.0,
     )
 
