@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.schedule import NO_PROMISE, Promise, promise
@@ -175,7 +175,7 @@ class Standing:
         row = self.deciding
         if row is None or row["gain_ratio"] is None:
             return None
-        return Gain(row["gain_metric"], row["gain_ratio"], row["gain_low"], row["gain_high"])
+        return Gain(row["gain_metric"], row["gain_ratio"], row["gain_low"], row["gain_high"], row["gain_confidence"])
 
     @property
     def policy(self) -> Policy:
@@ -194,7 +194,7 @@ class Standing:
             "results_equal": self.deciding["results_equal"] if self.deciding else None,
             "policy_id": self.policy.id,
             "policy": dict(self.policy.settings),
-            "gain": {"metric": gain.metric, "ratio": gain.ratio, "low": gain.low, "high": gain.high} if gain else None,
+            "gain": asdict(gain) if gain else None,
             "active_policy": dict(self.active.policy.settings) if self.active else {},
             "active_policy_id": self.active.policy.id if self.active else ORIGINAL.id,
             "generation": self.active.generation if self.active else 0,

@@ -16,13 +16,13 @@ def ratio_interval(values: Values, metric: str, confidence: float) -> Gain:
     """Geometric mean of candidate / baseline with Student's t interval, from paired log ratios."""
     if any(b <= 0 or c <= 0 for b, c in values):
         same = all(b == c for b, c in values)
-        return Gain(metric, 1.0, 1.0, 1.0) if same else Gain(metric, 1.0, 0.0, math.inf)
+        return Gain(metric, 1.0, 1.0, 1.0) if same else Gain(metric, 1.0, 0.0, math.inf, confidence)
     logs = [math.log(c / b) for b, c in values]
     mean = fmean(logs)
     if max(logs) - min(logs) < 1e-12:  # a deterministic counter: no spread, no interval
         return Gain(metric, math.exp(mean), math.exp(mean), math.exp(mean))
     half = _quantile(confidence, len(logs)) * stdev(logs) / math.sqrt(len(logs))
-    return Gain(metric, math.exp(mean), _exp(mean - half), _exp(mean + half))
+    return Gain(metric, math.exp(mean), _exp(mean - half), _exp(mean + half), confidence)
 
 
 def reach(values: Values, pairs: int, confidence: float) -> tuple[float, float] | None:

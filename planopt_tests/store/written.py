@@ -92,7 +92,7 @@ class WrittenStore:
     def judge(self, standing: Any, policy: Policy, outcome: str, run_id: str, **others: Any) -> str:
         """A verdict on a policy, on the inputs where the query stands."""
         verdict_id = f"ver-{run_id}-q-can_{policy.id[4:]}"
-        gain = {"gain_metric": "cpu", "gain_ratio": 0.7, "gain_low": 0.6, "gain_high": 0.8}
+        gain = {"gain_metric": "cpu", "gain_ratio": 0.7, "gain_low": 0.6, "gain_high": 0.8, "gain_confidence": 0.92}
         row = {
             "verdict_id": verdict_id,
             "candidate_id": f"can_{policy.id[4:]}",

@@ -86,7 +86,7 @@ def test_the_docstring_example_works_out() -> None:
     places = (-1.5, -1.0, -0.75, -0.25, 0.0, 0.25, 0.75, 1.0, 1.5)
     logs = [-0.36 + 0.17 * place / stdev(places) for place in places]
     gain = ratio_interval([(1.0, exp(log)) for log in logs], "cpu", 0.999)
-    assert gain.describe() == "cpu -30% (-48% to -7%)"
+    assert gain.describe() == "cpu -30% (-48% to -7% at 99.9%)"
 
 
 def test_the_objective_latency_is_judged_by_the_wall_clock() -> None:
@@ -211,7 +211,7 @@ def test_the_docstring_example_of_a_confirmed_gain_works_out() -> None:
     pairs = [pair(counters(), counters(cpu_s=3 * exp(log), **HALF_THE_WORK)) for log in logs]
     gain = verdict_on(pairs, done=False).gain
     assert gain is not None
-    assert gain.describe() == "cpu -30% (-37% to -23%)"  # exp(-0.36), exp(-0.46), exp(-0.26)
+    assert gain.describe() == "cpu -30% (-37% to -23% at 92%)"  # exp(-0.36), exp(-0.46), exp(-0.26)
 
 
 def test_less_work_without_less_cpu_is_rejected() -> None:
