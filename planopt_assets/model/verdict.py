@@ -22,7 +22,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Candidate over baseline of one metric: below 1 is better; `low` and `high` bound the true ratio, so surely."""
+    """Candidate over baseline of one metric: below 1 is better; `low` and `high` bound the true ratio."""
 
     metric: str
     ratio: float

@@ -46,6 +46,7 @@ class Standing:
     input_bytes: int | None = None
     changes: tuple[str, ...] = ()  # since the last observation; empty where it still stands, or there is none
     chain: Chain = ()  # all generations; `active` is the last
+    promotions: Sequence[dict[str, Any]] = ()  # the same as stored rows, with their times
     due: Expire | Revert | None = None  # what watch found and nobody has written yet
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
     unlinked: bool = False  # a promotion has no lineage: its run was killed in between
