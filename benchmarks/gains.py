@@ -63,16 +63,17 @@ def measured(workload: Workload, rounds: int) -> dict[str, Any]:
         stage(run, chosen)
     standings = read_standings(workload, workspace.pins)
     spent = executions(StoreReader(workload.store, workload.name))
-    clocks = {q.id: _again(workspace, q, standings[q.id].policy, rounds) for q in workload.queries}
+    policies = {q: s.active.policy if s.active else ORIGINAL for q, s in standings.items()}
+    clocks = {q.id: _again(workspace, q, policies[q.id], rounds) for q in workload.queries}
     lines = []
     for query in chosen:
         standing, gains = standings[query], {m: _gain(m, values) for m, values in clocks[query].items()}
-        in_force = standing.policy != ORIGINAL
+        in_force = policies[query] != ORIGINAL
         lines.append(
             Line(
                 query,
                 standing.outcome,
-                standing.policy.describe(),
+                policies[query].describe(),
                 spent.get(query, 0),
                 gains["cpu"] if in_force else None,
                 gains["wall"] if in_force else None,

@@ -29,7 +29,7 @@ class Use:
     """One frame handed to the user, or one job that was run: under which policy, and why not another."""
 
     session: PolicySession
-    policy: Policy  # what really holds: of a policy with hints, only the settings reach a job that runs by itself
+    policy: Policy  # what really holds
     reason: str  # why it is not the policy in force; empty where it is
     binding: int | None
     frame: DataFrame | None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Workload
 
 TIMEOUT_S = 2.0
+_NO_FRAME = "the policy cannot be applied: hints need a frame to go into, and the job returns none"
 
 
 def tuned(
@@ -106,8 +107,8 @@ class Tuned:
     def run(self, job: Callable[..., Any] | None = None, **parameters: Any) -> Any:
         """What `job(session, **parameters)` returns; without a job, the workload's own Python query.
 
-        A job that returns a frame should only build it: it is called again where the frame cannot carry the policy. A
-        job that runs actions itself runs once. Join hints need a frame to go into, so then only settings are applied.
+        The job is called once. A frame it returns is planned under the policy, or as original where it cannot carry all
+        of it. A job that runs actions itself does so under the policy, or as original where that has join hints.
         """
         query, workload = self._found.query, self._found.workload
         if job is not None:
@@ -155,53 +156,58 @@ class Tuned:
         return plain()
 
     def _call(self, job: Callable[[Any], Any], parameters: Mapping[str, Any], *, declared: bool) -> Any:
+        """What the job returns; it is called once, whatever becomes of the policy.
+
+        Only a declared query is known to return a frame. Any other job may run actions, which hints cannot reach: with
+        hints it is called as original, and the policy comes when there is a frame for it.
+        """
         from planopt_assets.engine.user_session import DataFrame
 
         policy, reason = (ORIGINAL, self._found.reason) if self._found.reason else (self._found.policy, "")
         if policy.rewrites:
             policy, reason = ORIGINAL, f"the policy cannot be applied: {policy.describe()} needs the query's text"
+        waits = bool(policy.hints) and not declared
         try:
-            session, why = self._for_job(policy, declared=declared)
+            session, why = self._for_job(policy, declared=declared, waits=waits)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             self._tell(ORIGINAL, reason or _not_applied(error))
             return job(self._spark)
-        policy, reason = session.policy, reason or why
-        result = None
+        reason, result = reason or why, None
         try:
             result = job(session.spark)
         finally:
             if not isinstance(result, DataFrame):  # it ran by itself, or failed: the error is the user's own
-                if policy.hints:
-                    policy, reason = Policy(policy.settings), "hints need a frame to go into: only settings are applied"
-                self._keep(session, policy, reason, parameters, None)
+                held = ORIGINAL if waits else session.policy
+                self._keep(session, held, reason or (_NO_FRAME if waits else ""), parameters, None)
                 if not self._log.in_block:
                     self.close()
         if not isinstance(result, DataFrame):
             return result
         try:
-            frame = session.carrying(result)
+            if waits and not reason:
+                session.take_up()
+            frame, held = session.carrying(result), session.policy
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            return self._called_again(job, _not_applied(error), parameters)
-        self._keep(session, policy, reason, parameters, frame)
+            reason = reason or _not_applied(error)
+            frame, held = self._without_policy(session, result)
+        self._keep(session, held, reason, parameters, frame)
         return frame
 
-    def _called_again(self, job: Callable[[Any], Any], reason: str, parameters: Mapping[str, Any]) -> Any:
+    def _without_policy(self, session: PolicySession, frame: DataFrame) -> tuple[DataFrame, Policy]:
         try:
-            session = self._open(ORIGINAL)
-        except Exception:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            self._tell(ORIGINAL, reason)
-            return job(self._spark)
-        frame = job(session.spark)
-        self._keep(session, ORIGINAL, reason, parameters, frame)
-        return frame
+            return session.as_original(frame)
+        except Exception:  # noqa: BLE001  # the frame is there and right; it keeps what settings its session has
+            return frame, Policy(session.policy.settings)
 
-    def _for_job(self, policy: Policy, *, declared: bool) -> tuple[PolicySession, str]:
+    def _for_job(self, policy: Policy, *, declared: bool, waits: bool) -> tuple[PolicySession, str]:
         """A session for a job that builds its own frames, and why it is not under the policy."""
         try:
             session = self._open(policy)
             if not declared:
                 session.check_functions()
             session.renew_all()
+            if waits:
+                session.lay_aside()
         except Exception as error:  # noqa: BLE001  # the second attempt is the original, which needs none of it
             return self._open(ORIGINAL), _not_applied(error)
         return session, ""

@@ -77,6 +77,7 @@ def verdict(policy: Policy = FEWER, outcome: str = "accept", **others: Any) -> R
         "gain_ratio": 0.7 if measured else None,
         "gain_low": 0.6 if measured else None,
         "gain_high": 0.8 if measured else None,
+        "gain_confidence": 0.92 if measured else None,
         "pairs": 9,
         "input_fingerprint": "inp_1",
         **others,

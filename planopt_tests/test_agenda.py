@@ -88,7 +88,7 @@ def test_the_best_promise_is_tried_first_and_the_order_is_shown() -> None:
     found = agenda(settled, small, large)
     assert found.queries == ["large", "small"]
     assert [(q["id"], q["order"]) for q in found.facts()] == [("settled", None), ("small", 2), ("large", 1)]
-    assert found.priority == 12  # 1 s x 24 x 30 days over 60 s of trial
+    assert found.priority == 24  # 1 s x 24 x 30 days over 30 s of trial
 
 
 def test_statistics_nobody_had_halve_the_rank() -> None:

@@ -137,6 +137,16 @@ ERRORS = [e for _, e in inspect.getmembers(errors, inspect.isclass) if issubclas
 WITH_CODE = [e for e in ERRORS if "code" in vars(e)]
 
 
+def test_every_error_of_planopt_is_imported_from_one_place() -> None:
+    defined = {
+        n.name
+        for f in (PACKAGE / "errors").glob("*.py")
+        for n in ast.parse(f.read_text("utf-8")).body
+        if isinstance(n, ast.ClassDef)
+    }
+    assert defined == {e.__name__ for e in ERRORS} == set(errors.__all__)
+
+
 def test_every_error_code_is_unique() -> None:
     codes = [e.code for e in WITH_CODE]
     assert sorted(codes) == sorted(set(codes))

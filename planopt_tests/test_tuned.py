@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,14 @@ THREE = Policy.of({"spark.sql.shuffle.partitions": "3"})
 SPLITS = Policy.of({"spark.sql.files.openCostInBytes": "1", "spark.sql.files.minPartitionNum": "1"})
 ARROW_ON = Policy.of({"spark.sql.execution.pythonUDF.arrow.enabled": "true"})
 MERGED = Policy(hints=("merge(join0.right p)",))
-BUILDS = "def build(spark, least):\n    return spark.table('sales').where(f'shop >= {least}').groupBy('shop').count()\n"
+BUILDS = """
+from pathlib import Path
+
+def build(spark, least):
+    with (Path(__file__).parent / "calls").open("a") as calls:
+        calls.write(spark.conf.get("spark.sql.shuffle.partitions"))
+    return spark.table("sales").where(f"shop >= {least}").groupBy("shop").count()
+"""
 
 
 @pytest.fixture
@@ -310,20 +317,99 @@ def test_how_rows_travel_to_python_reaches_functions_made_under_the_policy_only(
         assert "cannot reach a Python function that was made before" in by_shop.reason
 
 
-def test_a_job_whose_frame_cannot_carry_the_hint_is_built_again_as_original(
-    session: SparkSession, workload: Workload
-) -> None:
-    promote_by_hand(workload.store, *chain("built", Policy(THREE.settings, hints=("merge(join4.left)",))))
-    path, given = str(workload.tables[0].path), []
+def counting_job(path: str, given: list[str | None]) -> Callable[[SparkSession], DataFrame]:
+    """Cities with their sales; each call leaves a trace, as the side effect of a real job would."""
 
     def job(copy: SparkSession) -> DataFrame:
         given.append(copy.conf.get("spark.sql.shuffle.partitions"))
+        sales, shops = (copy.read.format("delta").load(f"{path}/{name}") for name in ("sales", "shops"))
+        return sales.alias("s").join(shops.alias("p"), F.col("s.shop") == F.col("p.shop")).groupBy("city").count()
+
+    return job
+
+
+def test_a_job_is_called_once_and_its_frame_gets_hints_and_settings(session: SparkSession, workload: Workload) -> None:
+    promote_by_hand(workload.store, *chain("cities", Policy(THREE.settings, hints=MERGED.hints)))
+    given: list[str | None] = []
+    with tuned(session, "cities", workload) as query:
+        frame = query.run(counting_job(str(Path(str(workload.tables[0].path)).parent), given))
+        assert "SortMergeJoin" in plan_of(frame)
+        assert ", 3), ENSURE" in plan_of(frame)
+        assert sum(counts(frame).values()) == 1800
+    assert given == ["200"]  # a job may run actions, which hints do not reach: it is called as original
+    assert query.reason == ""
+    assert [r["policy_id"] for r in production(workload)] == [query.policy.id]
+
+
+def test_a_job_whose_frame_cannot_carry_the_hint_runs_as_original_and_is_called_once(
+    session: SparkSession, workload: Workload
+) -> None:
+    promote_by_hand(workload.store, *chain("cities", Policy(THREE.settings, hints=("merge(join4.left)",))))
+    given: list[str | None] = []
+    with tuned(session, "cities", workload) as query:
+        frame = query.run(counting_job(str(Path(str(workload.tables[0].path)).parent), given))
+        assert ", 200), ENSURE" in plan_of(frame)
+        assert sum(counts(frame).values()) == 1800
+    assert given == ["200"]
+    assert query.policy == ORIGINAL
+    (row,) = production(workload)
+    assert row["policy_id"] == ORIGINAL.id
+    assert "hint not applied" in row["note"]
+
+
+def test_a_declared_query_that_cannot_carry_the_hint_keeps_nothing_of_the_policy(
+    session: SparkSession, workload: Workload, tables: Path
+) -> None:
+    settings = {**dict(THREE.settings), **dict(SPLITS.settings)}
+    promote_by_hand(workload.store, *chain("built", Policy(Policy.of(settings).settings, hints=("merge(join4.left)",))))
+    session.read.format("delta").load(str(workload.tables[0].path)).createOrReplaceTempView("sales")
+    with tuned(session, "built", workload) as query:
+        frame = query.run()
+        assert ", 200), ENSURE" in plan_of(frame)
+        assert splits_of(frame) == splits_of(session.table("sales")) > 1
+        assert len(counts(frame)) == 12
+    assert (tables / "calls").read_text() == "3"  # once, under the policy: a declared query only builds
+    assert query.policy == ORIGINAL
+    assert "hint not applied" in query.reason
+    assert [(r["policy_id"], r["action"]) for r in production(workload)] == [(ORIGINAL.id, "frame")]
+
+
+def test_a_job_that_runs_by_itself_gets_no_half_of_a_policy_with_hints(
+    session: SparkSession, workload: Workload
+) -> None:
+    promote_by_hand(workload.store, *chain("cities", Policy(THREE.settings, hints=MERGED.hints)))
+    query = tuned(session, "cities", workload)
+    given: list[str | None] = []
+    job = counting_job(str(Path(str(workload.tables[0].path)).parent), given)
+    assert len(query.run(lambda copy: job(copy).collect())) > 0
+    assert given == ["200"]
+    assert "hints need a frame to go into" in query.reason
+    assert [r["policy_id"] for r in production(workload)] == [ORIGINAL.id]
+
+
+def test_what_a_job_sets_itself_stays_and_the_policy_is_not_applied(session: SparkSession, workload: Workload) -> None:
+    promote_by_hand(workload.store, *chain("by_shop", THREE))
+    path = str(workload.tables[0].path)
+
+    def job(copy: SparkSession) -> DataFrame:
+        copy.conf.set("spark.sql.shuffle.partitions", "7")
         return copy.read.format("delta").load(path).groupBy("shop").count()
 
-    with tuned(session, "built", workload) as query:
-        assert ", 200), ENSURE" in plan_of(query.run(job))
-    assert given == ["3", "200"]
-    assert "hint not applied" in query.reason
+    query = tuned(session, "by_shop", workload)
+    assert ", 7), ENSURE" in plan_of(query.run(job))
+    assert "the job sets spark.sql.shuffle.partitions itself" in query.reason
+
+
+def test_a_frame_from_another_session_than_the_one_given_still_gets_the_policy(
+    session: SparkSession, workload: Workload
+) -> None:
+    promote_by_hand(workload.store, *chain("by_shop", THREE))
+    mine = session.read.format("delta").load(str(workload.tables[0].path)).groupBy("shop").count()
+    with tuned(session, "by_shop", workload) as query:
+        frame = query.run(lambda copy: mine)
+        assert ", 3), ENSURE" in plan_of(frame)
+        assert counts(frame) == counts(mine)
+    assert [r["policy_id"] for r in production(workload)] == [THREE.id]
 
 
 def test_a_job_that_writes_is_recorded_when_it_ends(session: SparkSession, workload: Workload, tmp_path: Path) -> None:

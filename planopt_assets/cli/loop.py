@@ -93,6 +93,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop where something is to do, then show where every query stands."""
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.run import read_standings
+    from planopt_assets.store.compaction import compact_store
 
     loaded, standings = load_standings(file, queries)
     chosen = queries or [q.id for q in loaded.queries]
@@ -105,6 +106,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         with Progress(loaded.name, todo, quiet=as_json) as progress:
             run_id, pins = run_loop(loaded, todo, progress.tell, priority=agenda.priority)
         standings = read_standings(loaded, pins)
+    compact_store(loaded.store)
     shown = [standings[q] for q in chosen]
     path = write_html(loaded, standings, None)
     if as_json:

@@ -69,7 +69,7 @@ def _settle(rule: str, answer: Answer, asked: _Asked) -> Decision:
         elif memory is not None:
             kind, reason = "no_change", memory.reason
             arithmetic |= dict(memory.arithmetic)
-            evidence_ids += memory.verdict_ids
+            evidence_ids += memory.evidence_ids
         elif too_small:
             kind, reason = "no_change", f"not worth a trial: {too_small}"
         else:

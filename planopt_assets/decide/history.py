@@ -3,6 +3,9 @@
 Worked: `shuffle.partitions=8` was rejected on Monday on 10 GiB of tables. On Tuesday the table has a new version and
 11 GiB: similar, so the proposal is not tried again. A month later it is, and so it is on the day the tables reach
 21 GiB, or when a new version of the judge, the rules or Spark makes another context of it.
+
+A policy that was accepted and that watch took back is remembered like a rejection, from the day it was taken back. One
+that expired may be tried again at once: what it was proven on is gone.
 """
 
 from __future__ import annotations
@@ -39,10 +42,10 @@ NO_HISTORY = History()
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Why a proposal needs no trial of its own, with the verdicts that say so."""
+    """Why a proposal needs no trial of its own, with the rows that say so: verdicts, or what took a policy back."""
 
     reason: str
-    verdict_ids: tuple[str, ...]
+    evidence_ids: tuple[str, ...]
     arithmetic: Arithmetic
 
 
@@ -53,25 +56,28 @@ def recall(policy: Policy, history: History, now: int) -> Memory | None:
     this policy.
     """
     known = comparable(history, now)
-    accepted = [v for v in known if v.outcome == "accept" and policy.within(v.policy)]
+    accepted = [v for v in known if v.counts_as == "accept" and policy.within(v.policy)]
     if accepted:
         names = ", ".join(f"{v.policy.describe()} by {v.verdict_id}" for v in accepted)
         return _memory(f"accepted before on similar inputs: {names}", accepted, history, now)
     judged = next((v for v in known if v.policy.id == policy.id), None)
     if judged is None:
         return None
+    if judged.taken_back is not None:
+        by = judged.taken_back
+        return _memory(f"accepted before, and taken back: {by.reason} ({by.promotion_id})", [judged], history, now)
     how = "rejected" if judged.outcome == "reject" else "tried without a clear answer"
     return _memory(f"{how} before: {judged.reason} ({judged.verdict_id})", [judged], history, now)
 
 
 def comparable(history: History, now: int) -> list[PastVerdict]:
-    """The newest verdict on each policy, of those on the same query in the same context on inputs of similar size."""
+    """The newest word on each policy, of those on the same query in the same context on inputs of similar size."""
     newest: dict[str, PastVerdict] = {}
-    for verdict in sorted(history.verdicts, key=lambda v: (v.judged_at, v.verdict_id)):
+    for verdict in sorted(history.verdicts, key=lambda v: (v.counts_from, v.judged_at, v.verdict_id)):
         if _same_query(verdict, history) and similar(verdict.input_bytes, history.input_bytes):
             newest.pop(verdict.policy.id, None)  # the order is that of the verdicts that count
             newest[verdict.policy.id] = verdict
-    return [v for v in newest.values() if now - v.judged_at < RETRY_AFTER_DAYS[v.outcome] * DAY_S]
+    return [v for v in newest.values() if v.counts_as and now - v.counts_from < RETRY_AFTER_DAYS[v.counts_as] * DAY_S]
 
 
 def similar(one: int | None, other: int | None) -> bool:
@@ -97,12 +103,14 @@ def _same_query(verdict: PastVerdict, history: History) -> bool:
 def _memory(reason: str, verdicts: Iterable[PastVerdict], history: History, now: int) -> Memory:
     told = tuple(verdicts)
     last = told[-1]
+    outcome = last.counts_as or last.outcome
     arithmetic: Arithmetic = (
-        ("history_outcome", last.outcome),
+        ("history_outcome", outcome),
         ("history_input_bytes", last.input_bytes or 0),
         ("input_bytes", history.input_bytes or 0),
         ("similar_within", SIMILAR),
-        ("judged_days_ago", (now - last.judged_at) // DAY_S),
-        ("retry_after_days", RETRY_AFTER_DAYS[last.outcome]),
+        ("judged_days_ago", (now - last.counts_from) // DAY_S),
+        ("retry_after_days", RETRY_AFTER_DAYS[outcome]),
     )
-    return Memory(reason, tuple(v.verdict_id for v in told), arithmetic)
+    # Not the verdict of a policy that was taken back: whoever names an accepted verdict relies on it.
+    return Memory(reason, tuple(v.taken_back.promotion_id if v.taken_back else v.verdict_id for v in told), arithmetic)

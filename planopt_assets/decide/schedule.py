@@ -1,7 +1,7 @@
 """In which order queries are tried: what gains most for a second of trial comes first.
 
-Worked: `q1` would save 342 s of CPU in 30 days and its trial costs 60 s: 5.7. `q2` would save 900 s and its trial costs
-120 s: 7.5, but it was planned without statistics, so what it gains is known badly: half, 3.75. `q1` goes first.
+Worked: `q1` would save 342 s of CPU in 30 days and its trial costs 30 s: 11.4. `q2` would save 900 s and its trial
+costs 60 s: 15, but it was planned without statistics, so what it gains is known badly: half, 7.5. `q1` goes first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planopt_assets.decide.materiality import EXPECTED_PAIRS, HORIZON_DAYS
+from planopt_assets.decide.materiality import EXPECTED_EXECUTIONS, HORIZON_DAYS
 from planopt_assets.replan.candidates import AT_ONCE, Proposed, by_gain
 
 WITHOUT_STATISTICS = 0.5
@@ -41,11 +41,11 @@ class Promise:
 NO_PROMISE = Promise(0, 0, 0)
 
 
-def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | None, candidates: int = 0) -> Promise:
+def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | None) -> Promise:
     """What the proposals among these stored decisions promise together.
 
-    They may save the same CPU twice, so together never more than the query costs. A trial runs every candidate and the
-    query as it is, side by side; `candidates` says how many there are where they were planned already.
+    They may save the same CPU twice, so together never more than the query costs. However many there are, a trial costs
+    the same: their combination is tried first, and each by itself only where that fails.
     """
     proposed = [d for d in decisions if d["kind"] == "proposal"]
     facts = [json.loads(d["arithmetic"]) for d in proposed]
@@ -53,12 +53,10 @@ def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | Non
         return NO_PROMISE
     cpu, runs = max(f["modelled_cpu_ns"] for f in facts), facts[0]["runs_per_day"]
     gain = min(cpu, sum(one.gain_cpu_ns for one in by_gain([Proposed.of(d) for d in proposed])[:AT_ONCE]))
-    singles = min(len(proposed), AT_ONCE)
-    arms = 1 + (candidates or singles + (singles > 1))
     return Promise(
         gain_ns_per_run=gain,
         gain_ns_over_horizon=round(gain * runs * HORIZON_DAYS),
-        trial_cost_ns=arms * EXPECTED_PAIRS * cpu,
+        trial_cost_ns=EXPECTED_EXECUTIONS * cpu,
         discount=WITHOUT_STATISTICS if statistics_source in UNSURE else 1.0,
     )
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from planopt_assets.decide.decide import cannot_tell, decide
 from planopt_assets.decide.history import History
 from planopt_assets.model.decision import Decision, proposals
-from planopt_assets.model.past_verdict import PastVerdict
+from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Workload
 from planopt_assets.observe.evidence import evidence_from_rows
+from planopt_assets.promote.chain import taken_back
 from planopt_assets.run import Run, StageResult, unchanged
 from planopt_assets.store.lineage import edges
 from planopt_assets.store.reader import StoreReader
@@ -71,7 +74,12 @@ def decisions_for(workload: Workload, reader: StoreReader, standing: Standing) -
 
 
 def history_of(standing: Standing) -> History:
-    """Every verdict that was there when these inputs were observed: later ones must not change what was decided."""
+    """Every verdict that was there when these inputs were observed: later ones must not change what was decided.
+
+    The same holds for what was taken back: a policy that watch reverts tomorrow was accepted today.
+    """
+    seen = standing.artifacts[-1]["recorded_at"]
+    gone = _taken_back(standing, seen)
     return History(
         standing.canonical_fingerprint,
         standing.context_hash,
@@ -86,11 +94,24 @@ def history_of(standing: Standing) -> History:
                 context_hash=v["context_hash"],
                 input_bytes=v["input_bytes"],
                 judged_at=int(v["recorded_at"].timestamp()),
+                taken_back=gone.get(v["verdict_id"]) if v["outcome"] == "accept" else None,
             )
             for v in standing.past_verdicts
-            if v["recorded_at"] < standing.artifacts[-1]["recorded_at"]
+            if v["recorded_at"] < seen
         ),
     )
+
+
+def _taken_back(standing: Standing, seen: datetime) -> dict[str, TakenBack]:
+    """By verdict, from the generations that were there when these inputs were observed."""
+    at = {r["generation"]: r["recorded_at"] for r in standing.promotions if r["recorded_at"] < seen}
+    chain = tuple(takewhile(lambda p: p.generation in at, standing.chain))
+    return {
+        verdict_id: TakenBack(
+            "expired" if by.state == "expired" else "reverted", by.id, by.reason, int(at[by.generation].timestamp())
+        )
+        for verdict_id, by in taken_back(chain).items()
+    }
 
 
 def observed_at(standing: Standing) -> int:

@@ -15,6 +15,7 @@ from planopt_assets.engine.tables import Pins
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.workload import Workload
 from planopt_assets.run import Progress, Run
+from planopt_assets.store.compaction import compact_store
 from planopt_assets.workload import load_workload
 
 WORKLOAD_VARIABLE = "PLANOPT_WORKLOAD"
@@ -57,6 +58,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         if self._workspace is not None:
             self._workspace.close()
+            compact_store(self._workspace.workload.store)  # the last thing of a run; `planopt run` does it itself
 
     @property
     def pins(self) -> Pins:

@@ -12,10 +12,12 @@ from planopt_assets.engine.jvm import Jvm
 from planopt_assets.engine.policy_text import policy_text
 from planopt_assets.engine.production import Executions, RealRun
 from planopt_assets.engine.user_session import (
+    MARKER,
     bound_to_scans,
     check_reached,
     copy_of,
     named_in,
+    own_value,
     rebuilt,
     renew_views,
     run_sql,
@@ -23,11 +25,11 @@ from planopt_assets.engine.user_session import (
 )
 from planopt_assets.errors import PolicyNotApplied
 from planopt_assets.model.hint import Hint
+from planopt_assets.model.policy import Policy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from planopt_assets.model.policy import Policy
     from planopt_assets.model.workload import Table
 
 
@@ -40,10 +42,11 @@ class PolicySession:
                 f"layout not applied: {policy.layouts[0]}", where=policy.id, fix="leave layouts to maintenance"
             )
         self.policy = policy
-        self.marker = uuid.uuid4().hex[:12]
+        self.marker = _new_marker()
         self._tables = tables
         self._executions = Executions(spark)
         self._after = self._executions.newest()
+        self._without = {name: own_value(spark, name) for name, _ in policy.settings}
         self.spark = copy_of(spark, self.marker, policy.settings)
 
     def sql(self, text: str, args: Mapping[str, Any] | None) -> DataFrame:
@@ -71,12 +74,59 @@ class PolicySession:
         """Make every table of the workload ready for a job that builds its own frames."""
         self._renew(self._tables)
 
+    def lay_aside(self) -> None:
+        """From here on the session is as original: a frame of it that is planned later is planned and read so.
+
+        What a job has set itself stays as the job wants it. What runs from here on is told apart by another marker.
+        """
+        for name, value in self.policy.settings:
+            if own_value(self.spark, name) == value:
+                before = self._without[name]
+                self.spark.conf.unset(name) if before is None else self.spark.conf.set(name, before)
+        self._mark_anew()
+
+    def take_up(self) -> None:
+        """Under the policy again, unless somebody has set one of its settings meanwhile."""
+        for name, before in self._without.items():
+            if own_value(self.spark, name) != before:
+                raise self._set_by_the_job(name)
+        for name, value in self.policy.settings:
+            self.spark.conf.set(name, value)
+        self._mark_anew()
+
+    def as_original(self, frame: DataFrame) -> tuple[DataFrame, Policy]:
+        """A frame of this session without the policy, and what of it could not be taken out again.
+
+        The frame is planned anew, in its own session: there its scans read the settings they were made with, which are
+        those of original now. Only a Python function keeps the way it was made for rows to travel.
+        """
+        self.lay_aside()
+        kept = Policy(tuple((name, value) for name, value in self.policy.settings if name == ARROW))
+        try:
+            return rebuilt(frame, self.spark), kept
+        except PolicyNotApplied:
+            return frame, kept  # a stream or an observed frame: it has no other session, and is planned when it runs
+
+    def _set_by_the_job(self, name: str) -> PolicyNotApplied:
+        return PolicyNotApplied(
+            f"the job sets {name} itself", where=self.policy.id, fix="leave that to planopt, or deny the knob"
+        )
+
+    def _mark_anew(self) -> None:
+        self.marker = _new_marker()
+        self.spark.conf.set(MARKER, self.marker)
+
     def carrying(self, frame: DataFrame) -> DataFrame:
         """A frame built in this session, with the policy's hints in its plan."""
         if self.policy.rewrites:
             raise PolicyNotApplied(
                 f"rewrite not applied: {self.policy.rewrites[0]} needs the query's text", fix="use `tuned(…).sql`"
             )
+        if not frame.sparkSession._jsparkSession.equals(self.spark._jsparkSession):
+            frame = rebuilt(frame, self.spark)  # of the user's session, which the policy does not reach
+        for name, value in self.policy.settings:
+            if own_value(self.spark, name) != value:
+                raise self._set_by_the_job(name)
         if self.policy.hints:
             hints = [Hint.parse(text) for text in self.policy.hints]
             frame = JoinHints(Jvm(self.spark)).hinted(frame, hints)
@@ -103,3 +153,7 @@ class PolicySession:
     def _renew(self, tables: Sequence[Table]) -> None:
         if bound_to_scans(self.policy.settings):
             renew_views(self.spark, tables)
+
+
+def _new_marker() -> str:
+    return uuid.uuid4().hex[:12]

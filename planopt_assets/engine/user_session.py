@@ -44,6 +44,12 @@ def copy_of(spark: SparkSession, marker: str, settings: Iterable[tuple[str, str]
     return session
 
 
+def own_value(session: SparkSession, name: str) -> str | None:
+    """What a session sets itself; None where Spark's default holds."""
+    state: Any = session._jsparkSession.sessionState()
+    return str(state.conf().getConfString(name)) if state.conf().contains(name) else None
+
+
 def _stand_where(spark: SparkSession, session: SparkSession) -> None:
     """`USE CATALOG` is not copied: without this a table name could mean another table."""
     if session.catalog.currentCatalog() != spark.catalog.currentCatalog():

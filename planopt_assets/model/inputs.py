@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planopt_assets.model.ids import content_id
@@ -66,12 +67,20 @@ def input_fingerprint(
 
 
 def context_hash(
-    workload: Workload, query: Query, tables: tuple[PinnedTable, ...], schemas: str, contract: dict[str, str]
+    workload: Workload,
+    query: Query,
+    tables: tuple[PinnedTable, ...],
+    schemas: str,
+    contract: dict[str, str],
+    *,
+    engine: str | None = None,
+    layouts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """What a verdict depends on besides the query's text and the size of its tables; another context re-opens it.
 
     Budgets, seed and the limits for automation are left out: they decide what is tried, not what a trial shows.
-    `schemas` is the hash of the tables' contract.
+    `schemas` is the hash of the tables' contract. Whatever makes a policy expire is in it, so that what was proven
+    before does not speak for what came after.
     """
     return content_id(
         "ctx",
@@ -85,6 +94,8 @@ def context_hash(
             "objective": workload.objective,
             "allow_python": workload.allow_python,
             "contract": contract,
+            "engine": engine,
+            "layouts": {name: dict(layout) for name, layout in (layouts or {}).items()},
         },
     )
 

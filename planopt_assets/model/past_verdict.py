@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.verdict import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """The generation that took an accepted policy out of force, and when, in seconds since 1970."""
+
+    how: Literal["reverted", "expired"]
+    promotion_id: str
+    reason: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +31,15 @@ class PastVerdict:
     context_hash: str | None
     input_bytes: int | None
     judged_at: int
+    taken_back: TakenBack | None = None  # by watch or expiry; a person's rollback leaves what was proven as it is
+
+    @property
+    def counts_as(self) -> Outcome | None:
+        """What it says today; None: nothing, since what it was given on no longer exists."""
+        if self.taken_back is None:
+            return self.outcome
+        return "reject" if self.taken_back.how == "reverted" else None
+
+    @property
+    def counts_from(self) -> int:
+        return self.taken_back.at if self.taken_back else self.judged_at

@@ -38,6 +38,23 @@ def spent(chain: Chain, *, by_hand: bool) -> frozenset[str]:
     return frozenset(found - {""})
 
 
+def taken_back(chain: Chain) -> dict[str, Promotion]:
+    """Accepted verdicts that no longer stand, each with the last generation that ended its policy by itself.
+
+    A revert by watch is about the policy that was in force, an expiry about everything proven before it. A person's
+    rollback is not among them: what was proven stays proven.
+    """
+    found: dict[str, Promotion] = {}
+    for ended_by_it, before in _taken_back(chain):
+        ended = chain[ended_by_it.generation - 2].policy
+        watched = ended_by_it.state == "reverted" and ended_by_it.who is None and before.policy == ended
+        if watched or ended_by_it.state == "expired":
+            proofs = [p.verdict_id for p in chain[: ended_by_it.generation - 1] if p.policy == before.policy]
+            named = [row for row in ended_by_it.evidence_ids if row.startswith("ver-")]
+            found |= {verdict_id: ended_by_it for verdict_id in (*proofs, *named) if verdict_id}
+    return found
+
+
 def _standing(chain: Chain, states: Sequence[State]) -> Iterator[Promotion]:
     """Earlier generations that could be in force again, newest first."""
     taken = {(taken_by.generation, before.policy) for taken_by, before in _taken_back(chain)}

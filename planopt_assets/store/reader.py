@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from planopt_assets.errors import StoreTooNew, StoreUnreadable
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+
+def data_files(table: DeltaTable) -> list[str]:
+    """The files of a table's version as Arrow wants them: plain paths on a file system, addresses elsewhere."""
+    local = ("/", "file://")
+    return [unquote(u.removeprefix("file://")) if u.startswith(local) else u for u in table.file_uris()]
 
 
 class StoreReader:
@@ -69,10 +78,9 @@ class StoreReader:
         if not self._exists(name):
             return []
         try:
-            uris = DeltaTable(self._path(name)).file_uris()
+            return data_files(DeltaTable(self._path(name)))
         except (DeltaError, OSError) as error:
             raise self._unreadable(name, error) from error
-        return [unquote(uri.removeprefix("file://")) if uri.startswith(("/", "file://")) else uri for uri in uris]
 
     def _unreadable(self, name: str, error: Exception) -> StoreUnreadable:
         return StoreUnreadable(

@@ -275,6 +275,7 @@ TABLES: dict[str, pa.Schema] = {
         context_hash=_TEXT,
         input_bytes=_LONG,  # all of the tables read
         executions=_LONG,  # since version 3: the trials it rests on, and those of row-by-row comparisons
+        gain_confidence=_REAL,  # since version 3: of the interval from gain_low to gain_high
     ),
     # promote
     "active_policies": _table(

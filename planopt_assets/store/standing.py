@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.schedule import NO_PROMISE, Promise, promise
@@ -46,6 +46,7 @@ class Standing:
     input_bytes: int | None = None
     changes: tuple[str, ...] = ()  # since the last observation; empty where it still stands, or there is none
     chain: Chain = ()  # all generations; `active` is the last
+    promotions: Sequence[dict[str, Any]] = ()  # the same as stored rows, with their times
     due: Expire | Revert | None = None  # what watch found and nobody has written yet
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
     unlinked: bool = False  # a promotion has no lineage: its run was killed in between
@@ -99,7 +100,7 @@ class Standing:
         if self.decided and self.replanned and not self.unjudged:
             return NO_PROMISE
         source = self.artifacts[0].get("statistics_source") if self.artifacts else None
-        return promise(decisions, source, candidates=len(self.unjudged))
+        return promise(decisions, source)
 
     @property
     def best(self) -> dict[str, Any] | None:
@@ -175,7 +176,7 @@ class Standing:
         row = self.deciding
         if row is None or row["gain_ratio"] is None:
             return None
-        return Gain(row["gain_metric"], row["gain_ratio"], row["gain_low"], row["gain_high"])
+        return Gain(row["gain_metric"], row["gain_ratio"], row["gain_low"], row["gain_high"], row["gain_confidence"])
 
     @property
     def policy(self) -> Policy:
@@ -194,7 +195,7 @@ class Standing:
             "results_equal": self.deciding["results_equal"] if self.deciding else None,
             "policy_id": self.policy.id,
             "policy": dict(self.policy.settings),
-            "gain": {"metric": gain.metric, "ratio": gain.ratio, "low": gain.low, "high": gain.high} if gain else None,
+            "gain": asdict(gain) if gain else None,
             "active_policy": dict(self.active.policy.settings) if self.active else {},
             "active_policy_id": self.active.policy.id if self.active else ORIGINAL.id,
             "generation": self.active.generation if self.active else 0,

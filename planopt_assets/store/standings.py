@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
 from planopt_assets.model.policy import Policy
+from planopt_assets.promote.expiry import layout_of
 from planopt_assets.promote.lifecycle import lifecycles
 from planopt_assets.store.contract import contract
 from planopt_assets.store.promotions import newest, verified_chain
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Query, Workload
     from planopt_assets.store.reader import StoreReader
 
+Layouts = dict[str, dict[str, dict[str, str]]]  # observation, table, property
+
 _WEIGHT = ["execution_id", "table_bytes"]
+_LAYOUT = ["observation_id", "table", "metadata"]
 
 
 def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str], pins: Pins) -> dict[str, Standing]:
@@ -34,6 +38,7 @@ def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str
     tried = _by_query(reader.rows("trials", ["query_id", "policy_id"]))
     linked = {r["child_id"] for r in reader.rows("lineage", ["child_id"], stage="promote")} if promotions else set()
     weights = {r["execution_id"]: r["table_bytes"] for r in reader.rows("runtime_counters", _WEIGHT)}
+    layouts = _layouts(reader.rows("input_tables", _LAYOUT))
     found = {}
     for query in workload.queries:
         rows = {name: groups.get(query.id, []) for name, groups in by_query.items()}
@@ -61,10 +66,11 @@ def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str
             carried=_carried(decisions, rows["verdicts"]),
             past_verdicts=rows["verdicts"],
             canonical_fingerprint=canonical_identity(artifacts),
-            context_hash=_context(workload, query, artifacts, read),
+            context_hash=_context(workload, query, artifacts, read, layouts),
             input_bytes=_total([weights.get(a["observation_id"]) for a in artifacts]),
             changes=() if artifacts else _changes(rows["plan_artifacts"], known, read),
             chain=chain,
+            promotions=promotions.get(query.id, []),
             due=due(reader, query.id, chain, promotions.get(query.id, []), rows, inputs),
             unlinked=any(p.id not in linked for p in chain),
             policies=lifecycles(rows["candidate_plans"], tried.get(query.id, []), rows["verdicts"], chain),
@@ -106,10 +112,28 @@ def _current_inputs(
     return input_fingerprint(workload, query, "", read, contract(workload.master), captured=captured, known_as=spelling)
 
 
-def _context(workload: Workload, query: Query, artifacts: Rows, read: tuple[PinnedTable, ...] | None) -> str | None:
+def _context(
+    workload: Workload, query: Query, artifacts: Rows, read: tuple[PinnedTable, ...] | None, layouts: Layouts
+) -> str | None:
     if not artifacts or read is None or artifacts[0]["contract_hash"] is None:
         return None
-    return context_hash(workload, query, read, artifacts[0]["contract_hash"], contract(workload.master))
+    return context_hash(
+        workload,
+        query,
+        read,
+        artifacts[0]["contract_hash"],
+        contract(workload.master),
+        engine=artifacts[0]["engine"],
+        layouts=layouts.get(artifacts[0]["observation_id"]),
+    )
+
+
+def _layouts(tables: Rows) -> Layouts:
+    """Of each observation, how its tables were laid out."""
+    found: Layouts = {}
+    for row in tables:
+        found.setdefault(row["observation_id"], {})[row["table"]] = layout_of(row["metadata"] or "")
+    return found
 
 
 def _carried(decisions: Rows, verdicts: Rows) -> Rows:

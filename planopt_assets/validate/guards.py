@@ -62,7 +62,7 @@ def ratio_guard(name: str, values: Sequence[tuple[float, float]], rules: Rules) 
         fmean(b for b, _ in values),
         fmean(c for _, c in values),
         f"ratio at most {rules.wall_limit:g}",
-        f"{ratio.ratio:.3f} ({ratio.low:.3f} to {ratio.high:.3f})",
+        ratio.as_ratio(),
     )
 
 

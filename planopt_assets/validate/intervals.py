@@ -21,13 +21,13 @@ def ratio_interval(values: Values, metric: str, confidence: float) -> Gain:
     """
     if any(b <= 0 or c <= 0 for b, c in values):
         same = all(b == c for b, c in values)
-        return Gain(metric, 1.0, 1.0, 1.0) if same else Gain(metric, 1.0, 0.0, math.inf)
+        return Gain(metric, 1.0, 1.0, 1.0) if same else Gain(metric, 1.0, 0.0, math.inf, confidence)
     logs = [math.log(c / b) for b, c in values]
     mean = fmean(logs)
     if max(logs) - min(logs) < 1e-12:  # a deterministic counter: no spread, no interval
         return Gain(metric, math.exp(mean), math.exp(mean), math.exp(mean))
     half = _two_samples(values, confidence) if 1 < len(logs) < FEW else _paired(logs, confidence)
-    return Gain(metric, math.exp(mean), _exp(mean - half), _exp(mean + half))
+    return Gain(metric, math.exp(mean), _exp(mean - half), _exp(mean + half), confidence)
 
 
 def _paired(logs: Sequence[float], confidence: float) -> float:

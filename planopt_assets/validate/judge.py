@@ -150,7 +150,7 @@ def _better(
         fmean(b for b, _ in values),
         fmean(c for _, c in values),
         threshold,
-        f"{gain.ratio:.3f} ({gain.low:.3f} to {gain.high:.3f})",
+        gain.as_ratio(),
     )
 
 

@@ -131,6 +131,7 @@ def _add_verdict(run: Run, standing: Standing, one: Judged, rows: dict[str, list
             "gain_ratio": gain.ratio if gain else None,
             "gain_low": gain.low if gain else None,
             "gain_high": gain.high if gain else None,
+            "gain_confidence": gain.confidence if gain else None,
             "pairs": verdict.pairs,
             "seed": run.workload.seed,
             "judge_version": JUDGE_VERSION,
@@ -152,6 +153,8 @@ def _result(query_id: str, judged: list[Judged], trials: int) -> StageResult:
     numbers: dict[str, int | float] = {"trials": trials, "accepted": sum(j.verdict.outcome == "accept" for j in judged)}
     if best.verdict.gain:
         numbers |= {"gain_ratio": best.verdict.gain.ratio, "gain_ratio_high": best.verdict.gain.high}
+        if best.verdict.gain.confidence is not None:
+            numbers["gain_confidence"] = best.verdict.gain.confidence
     summary = f"{best.verdict.outcome}: {best.verdict.reason}"
     markdown = "\n\n".join(verdict_markdown(j.candidate.policy, j.verdict) for j in judged)
     return StageResult(query_id, True, summary, numbers, markdown)

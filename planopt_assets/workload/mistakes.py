@@ -27,7 +27,7 @@ class Mistakes:
     >>> mistakes.add(MissingField, Place(1, 1), "`name` is missing", fix="add `name`")
     >>> mistakes.raise_all()
     Traceback (most recent call last):
-    planopt_assets.errors.MissingField: PLN-009 planopt.yaml:1:1: `name` is missing. Fix: add `name`
+    planopt_assets.errors.workload.MissingField: PLN-009 planopt.yaml:1:1: `name` is missing. Fix: add `name`
     """
 
     def __init__(self, file: str) -> None:

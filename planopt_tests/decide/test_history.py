@@ -11,7 +11,7 @@ from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.decide import decide
 from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, History, recall, similar
 from planopt_assets.model.evidence import Evidence
-from planopt_assets.model.past_verdict import PastVerdict
+from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs
 from planopt_tests.decide.cases import OPEN_COST, SHUFFLE, WORKED
@@ -120,14 +120,14 @@ def test_of_two_verdicts_on_similar_inputs_the_later_one_counts() -> None:
     later = replace(ACCEPTED, verdict_id="ver-2-q-can_1", judged_at=NOW - DAY_S)
     memory = recall(FEWER, history(later, REJECTED), NOW)
     assert memory is not None
-    assert memory.verdict_ids == ("ver-2-q-can_1",)
+    assert memory.evidence_ids == ("ver-2-q-can_1",)
 
 
 def test_a_later_verdict_on_inputs_of_another_size_does_not_count() -> None:
     later = replace(ACCEPTED, verdict_id="ver-2-q-can_1", input_bytes=100 * GIB, judged_at=NOW - DAY_S)
     memory = recall(FEWER, history(REJECTED, later), NOW)
     assert memory is not None
-    assert memory.verdict_ids == ("ver-1-q-can_1",)
+    assert memory.evidence_ids == ("ver-1-q-can_1",)
 
 
 # What was accepted is carried over
@@ -146,14 +146,59 @@ def test_a_proposal_that_is_part_of_an_accepted_combination_is_covered_by_it() -
     together = replace(ACCEPTED, verdict_id="ver-1-q-can_2", policy=BOTH)
     memory = recall(FEWER, history(REJECTED, together), NOW)
     assert memory is not None
-    assert memory.verdict_ids == ("ver-1-q-can_2",)
+    assert memory.evidence_ids == ("ver-1-q-can_2",)
 
 
 def test_a_policy_and_a_combination_that_holds_it_are_both_named() -> None:
     together = replace(ACCEPTED, verdict_id="ver-1-q-can_2", policy=BOTH)
     memory = recall(FEWER, history(ACCEPTED, together), NOW)
     assert memory is not None
-    assert memory.verdict_ids == ("ver-1-q-can_1", "ver-1-q-can_2")
+    assert memory.evidence_ids == ("ver-1-q-can_1", "ver-1-q-can_2")
+
+
+# What was accepted and then taken back
+
+REVERTED = replace(
+    ACCEPTED,
+    judged_at=NOW - 10 * DAY_S,
+    taken_back=TakenBack("reverted", "pro-q-g2", "shuffle_write_bytes is 3 times what was proven", NOW - DAY_S),
+)
+EXPIRED = replace(REVERTED, taken_back=TakenBack("expired", "pro-q-g2", "the engine changed", NOW - DAY_S))
+
+
+def test_a_policy_that_watch_took_back_is_not_accepted_before_but_rejected_since_then() -> None:
+    decision = decide(WORKED, Knobs(), history=history(REVERTED), now=NOW)[0]
+    assert (decision.kind, decision.reason) == (
+        "no_change",
+        "accepted before, and taken back: shuffle_write_bytes is 3 times what was proven (pro-q-g2)",
+    )
+    assert decision.evidence_ids == ("obs-run-q-b0", "pro-q-g2")  # who names the verdict would carry it over
+    numbers = dict(decision.arithmetic)
+    assert (numbers["history_outcome"], numbers["judged_days_ago"], numbers["retry_after_days"]) == ("reject", 1, 30)
+
+
+def test_it_may_be_tried_again_a_month_after_it_was_taken_back() -> None:
+    assert recall(FEWER, history(REVERTED), NOW + 29 * DAY_S - 1) is not None
+    assert recall(FEWER, history(REVERTED), NOW + 29 * DAY_S) is None
+
+
+def test_a_combination_that_was_taken_back_says_nothing_about_its_parts() -> None:
+    together = replace(REVERTED, verdict_id="ver-1-q-can_2", policy=BOTH)
+    assert recall(FEWER, history(together), NOW) is None
+    assert recall(BOTH, history(together), NOW) is not None
+
+
+def test_a_policy_accepted_again_after_it_was_taken_back_is_accepted() -> None:
+    again = replace(ACCEPTED, verdict_id="ver-2-q-can_1", judged_at=NOW - 3600)
+    memory = recall(FEWER, history(again, REVERTED), NOW)
+    assert memory is not None
+    assert memory.evidence_ids == ("ver-2-q-can_1",)
+
+
+def test_a_policy_that_expired_may_be_tried_again_at_once() -> None:
+    assert recall(FEWER, history(EXPIRED), NOW) is None
+    older = replace(REJECTED, verdict_id="ver-0-q-can_1", judged_at=NOW - 12 * DAY_S)
+    assert recall(FEWER, history(older, EXPIRED), NOW) is None  # what was said before it was accepted is settled
 
 
 def test_a_veto_outranks_memory_and_memory_outranks_the_size_of_the_gain() -> None:

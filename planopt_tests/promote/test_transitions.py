@@ -17,6 +17,7 @@ from planopt_assets.errors import (
 )
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Chain
+from planopt_assets.promote.chain import taken_back
 from planopt_assets.promote.transitions import Accept, Event, Expire, Revert, next_generation
 from planopt_tests.promote.events import (
     EXPIRED,
@@ -295,3 +296,19 @@ NOTHING: dict[str, tuple[tuple[Event, ...], Event]] = {
 @pytest.mark.parametrize(("events", "event"), NOTHING.values(), ids=NOTHING)
 def test_what_would_change_nothing_is_refused(events: tuple[Event, ...], event: Event) -> None:
     assert isinstance(refused(chain_of(*events), event), NothingToChange)
+
+
+# What no longer stands
+
+
+def test_watch_ends_the_proof_of_the_policy_in_force_and_of_no_other() -> None:
+    chain = chain_of(accept(A), ROLLED_BACK, accept(B), REGRESSED)
+    assert {verdict: by.generation for verdict, by in taken_back(chain).items()} == {verdict_of(B)["verdict_id"]: 4}
+
+
+def test_an_expiry_ends_all_that_was_proven_before_it_and_nothing_after() -> None:
+    chain = chain_of(accept(A), accept(B), EXPIRED, accept(A, 2))
+    assert {verdict: by.generation for verdict, by in taken_back(chain).items()} == {
+        verdict_of(A)["verdict_id"]: 3,
+        verdict_of(B)["verdict_id"]: 3,
+    }

@@ -86,7 +86,7 @@ def test_every_query_is_in_the_report_with_its_outcome_and_reason(tmp_path: Path
 def test_an_accepted_query_shows_its_gain_its_plan_change_and_what_is_in_force(tmp_path: Path) -> None:
     words = Page(report(tmp_path, {"accepted": STANDINGS["accepted"]})).words
     for expected in (
-        "cpu -30% (-40% to -20%)",
+        "cpu -30% (-40% to -20% at 92%)",
         "+Exchange hashpartitioning 2",
         "generation 1: shuffle.partitions=2",
         "saving_cpu_ns_per_run",

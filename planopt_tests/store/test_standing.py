@@ -228,7 +228,7 @@ def test_a_promotion_without_its_lineage_is_not_settled() -> None:
 
 def test_the_gain_is_that_of_the_verdict_the_outcome_rests_on() -> None:
     found = tried(verdict(FEWER, "reject", gain_ratio=1.5), verdict(OTHER))
-    assert found.gain == Gain("cpu", 0.7, 0.6, 0.8)
+    assert found.gain == Gain("cpu", 0.7, 0.6, 0.8, 0.92)
     assert found.policy == OTHER
 
 
@@ -249,7 +249,7 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "results_equal": True,
         "policy_id": FEWER.id,
         "policy": {"spark.sql.shuffle.partitions": "2"},
-        "gain": {"metric": "cpu", "ratio": 0.7, "low": 0.6, "high": 0.8},
+        "gain": {"metric": "cpu", "ratio": 0.7, "low": 0.6, "high": 0.8, "confidence": 0.92},
         "active_policy": {"spark.sql.files.openCostInBytes": "65536"},
         "active_policy_id": OTHER.id,
         "generation": 1,

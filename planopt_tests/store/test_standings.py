@@ -15,7 +15,9 @@ from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.stage import decision_row, decisions_for
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.promotion import Chain
 from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.promote.transitions import Accept, Event, Expire, Revert, next_generation
 from planopt_assets.run import read_standings
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.standing import Standing
@@ -183,6 +185,77 @@ def test_an_accepted_policy_is_carried_over_and_the_standing_shows_it(written: W
     assert (found.settled, found.outcome, found.verdicts) == (True, "accept", [])
     assert (found.facts()["verdict_id"], found.facts()["carried_over"]) == (verdict, True)
     assert found.to_promote is not None
+
+
+# What was taken back
+
+
+def promoted(written: WrittenStore) -> Chain:
+    """Accepted and promoted in r1."""
+    written.observe(QUERY, "r1")
+    found = standing(written)
+    verdict_id = written.judge(found, FEWER, "accept", "r1")
+    (row,) = StoreReader(written.workload.store, "demo").rows("verdicts")
+    event = Accept(verdict_id, row["candidate_id"], found.input_fingerprint, (row,))
+    chain = (next_generation("demo", "q", (), event),)
+    written.promote(chain, "r1")
+    return chain
+
+
+def taken_back(written: WrittenStore, tmp_path: Path, event: Event) -> Standing:
+    """Promoted, ended by the event, then observed on a new version and decided on in r2."""
+    chain = promoted(written)
+    written.promote((*chain, next_generation("demo", "q", chain, event)), "r1")
+    commit(tmp_path)
+    written.observe(QUERY, "r2")
+    return decide(written, "r2")
+
+
+def test_a_policy_that_watch_reverted_is_neither_carried_over_nor_tried(written: WrittenStore, tmp_path: Path) -> None:
+    found = taken_back(written, tmp_path, Revert("last_good", "it got worse"))
+    assert found.decisions[0]["reason"] == "accepted before, and taken back: it got worse (pro-q-g2)"
+    assert (found.proposed, found.carried, found.to_promote) == ([], [], None)
+
+
+def test_a_policy_that_expired_is_proposed_again(written: WrittenStore, tmp_path: Path) -> None:
+    found = taken_back(written, tmp_path, Expire("the layout of sales changed"))
+    assert found.decisions[0]["kind"] == "proposal"
+
+
+def test_a_policy_that_a_person_rolled_back_stays_proven_and_waits_for_a_person(
+    written: WrittenStore, tmp_path: Path
+) -> None:
+    found = taken_back(written, tmp_path, Revert("last_good", "I do not like it", who="ada"))
+    assert found.decisions[0]["reason"].startswith("accepted before on similar inputs")
+    assert found.to_promote is None
+    assert found.promotable(by_hand=True) is not None
+
+
+def test_what_is_taken_back_later_does_not_change_what_was_decided(written: WrittenStore, tmp_path: Path) -> None:
+    chain = promoted(written)
+    commit(tmp_path)
+    written.observe(QUERY, "r2")
+    before = decide(written, "r2").decisions
+    written.promote((*chain, next_generation("demo", "q", chain, Revert("last_good", "it got worse"))), "r3")
+    reader = StoreReader(written.workload.store, "demo")
+    (again,) = decisions_for(written.workload, reader, standing(written))
+    assert (again.id, again.reason) == (before[0]["decision_id"], before[0]["reason"])
+
+
+@pytest.mark.parametrize(
+    ("engine", "metadata"),
+    [("java 21", "PARTITIONED BY (`d`)"), ("java 17", "PARTITIONED BY (`e`)")],
+    ids=["another engine", "another layout"],
+)
+def test_what_makes_a_policy_expire_is_another_context(written: WrittenStore, engine: str, metadata: str) -> None:
+    def context(run_id: str, engine: str, metadata: str) -> str | None:
+        written.observe(QUERY, run_id, engine=engine, metadata=metadata)
+        return standing(written).context_hash
+
+    proven = context("r1", "java 17", "PARTITIONED BY (`d`)")
+    assert proven is not None
+    assert context("r2", "java 17", "PARTITIONED BY (`d`)") == proven
+    assert context("r3", engine, metadata) != proven
 
 
 # Decide on stored rows

@@ -82,9 +82,7 @@ def test_the_same_run_and_stage_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_an_older_version_of_a_transaction_is_skipped_and_a_newer_one_is_not(tmp_path: Path) -> None:
     for version in (2, 1, 2, 3):
-        writer.write(
-            no_spark, str(tmp_path), "runtime_counters", [stored(version)], app_id="a", version=version
-        )
+        writer.write(no_spark, str(tmp_path), "runtime_counters", [stored(version)], app_id="a", version=version)
     rows = StoreReader(str(tmp_path), "demo").rows("runtime_counters")
     assert sorted(r["execution_id"] for r in rows) == ["exe-1f2e-q-2", "exe-1f2e-q-3"]
 

@@ -13,6 +13,7 @@ from deltalake import write_deltalake
 from planopt_assets.engine.tables import Pins
 from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.promotion import Chain
 from planopt_assets.model.signals import Signals
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.bundle import schemas_of
@@ -21,6 +22,7 @@ from planopt_assets.observe.evidence import signals_json
 from planopt_assets.store.contract import contract
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.decide.cases import WORKED
+from planopt_tests.promoted import promotion_row
 from planopt_tests.rows import stored
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -43,7 +45,16 @@ class WrittenStore:
         write_deltalake(path, pa.Table.from_pylist([whole], schema=TABLES[table]), mode="append")
         return whole
 
-    def observe(self, query: Query, run_id: str, *, table_bytes: int = 10 * MIB, days: float = 0) -> str:
+    def observe(
+        self,
+        query: Query,
+        run_id: str,
+        *,
+        table_bytes: int = 10 * MIB,
+        days: float = 0,
+        engine: str = "java 17",
+        metadata: str = "",
+    ) -> str:
         """The rows of an observation of the tables as they are now; returns its input fingerprint."""
         assert query.sql is not None
         (execution,) = WORKED.executions
@@ -83,16 +94,19 @@ class WrittenStore:
                 "contract_hash": "ctr_1",
                 "statistics_source": "delta_log",
                 "edits": [],
+                "engine": engine,
             },
             run_id=run_id,
             days=days,
         )
+        tables = {"observation_id": observation, "table": "sales", "metadata": metadata}
+        self.append("input_tables", tables, run_id=run_id, days=days)
         return inputs
 
     def judge(self, standing: Any, policy: Policy, outcome: str, run_id: str, **others: Any) -> str:
         """A verdict on a policy, on the inputs where the query stands."""
         verdict_id = f"ver-{run_id}-q-can_{policy.id[4:]}"
-        gain = {"gain_metric": "cpu", "gain_ratio": 0.7, "gain_low": 0.6, "gain_high": 0.8}
+        gain = {"gain_metric": "cpu", "gain_ratio": 0.7, "gain_low": 0.6, "gain_high": 0.8, "gain_confidence": 0.92}
         row = {
             "verdict_id": verdict_id,
             "candidate_id": f"can_{policy.id[4:]}",
@@ -111,6 +125,10 @@ class WrittenStore:
         }
         self.append("verdicts", {**row, **others}, run_id=run_id)
         return verdict_id
+
+    def promote(self, chain: Chain, run_id: str) -> None:
+        """The last generation of a chain."""
+        self.append("active_policies", promotion_row(chain[-1]), run_id=run_id)
 
 
 def _plain(pinned: PinnedTable) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_the_docstring_example_works_out() -> None:
     places = (-1.5, -1.0, -0.75, -0.25, 0.0, 0.25, 0.75, 1.0, 1.5)
     logs = [-0.36 + 0.17 * place / stdev(places) for place in places]
     gain = ratio_interval([(1.0, exp(log)) for log in logs], "cpu", 0.999)
-    assert gain.describe() == "cpu -30% (-48% to -7%)"
+    assert gain.describe() == "cpu -30% (-48% to -7% at 99.9%)"
 
 
 def test_the_objective_latency_is_judged_by_the_wall_clock() -> None:
@@ -212,7 +212,7 @@ def test_the_docstring_example_of_a_confirmed_gain_works_out() -> None:
     pairs = [pair(counters(cpu_s=b), counters(cpu_s=c, **HALF_THE_WORK)) for b, c in seconds]
     gain = verdict_on(pairs, done=False).gain
     assert gain is not None
-    assert gain.describe() == "cpu -30% (-36% to -23%)"  # exp(-0.36), exp(-0.45), exp(-0.26)
+    assert gain.describe() == "cpu -30% (-36% to -23% at 95%)"  # exp(-0.36), exp(-0.45), exp(-0.26)
 
 
 def test_below_six_pairs_each_side_tells_its_own_spread() -> None:

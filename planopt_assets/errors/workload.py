@@ -1,0 +1,162 @@
+"""Mistakes in a workload file: PLN-0xx, each with its line and column."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from planopt_assets.errors.base import PlanoptError
+
+
+class WorkloadError(PlanoptError):
+    """One mistake in the workload file, at a `line` and `column` counted from 1 (0: the file as a whole).
+
+    >>> print(MissingField("`name` is missing", file="planopt.yaml", line=1, column=1, fix="add `name`"))
+    PLN-009 planopt.yaml:1:1: `name` is missing. Fix: add `name`
+    """
+
+    def __init__(self, what: str, *, file: str, line: int = 0, column: int = 0, nearest: str = "", fix: str) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+        self.nearest = nearest
+        super().__init__(what, where=f"{file}:{line}:{column}" if line else file, fix=fix)
+
+    def facts(self) -> dict[str, str]:
+        place = {"file": self.file, "line": str(self.line), "column": str(self.column)}
+        return super().facts() | place | {"nearest": self.nearest}
+
+
+class FileUnreadable(WorkloadError):
+    """The workload file is not there, or cannot be read."""
+
+    code = "PLN-001"
+
+
+class FileNotText(WorkloadError):
+    """The workload file is not UTF-8, or holds a NUL or another character that is not text."""
+
+    code = "PLN-002"
+
+
+class FileTooLarge(WorkloadError):
+    """The workload file is larger than 1 MiB."""
+
+    code = "PLN-003"
+
+
+class MalformedYaml(WorkloadError):
+    """The workload file is not one well-formed YAML document."""
+
+    code = "PLN-004"
+
+
+class DuplicateKey(WorkloadError):
+    """A mapping has the same key twice."""
+
+    code = "PLN-005"
+
+
+class YamlFeatureNotAllowed(WorkloadError):
+    """The file uses a YAML tag (`!!python/…`), a merge key (`<<`) or a directive; it may hold plain data only."""
+
+    code = "PLN-006"
+
+
+class UnknownField(WorkloadError):
+    """A field has a name that planopt does not know here."""
+
+    code = "PLN-007"
+
+
+class WrongValue(WorkloadError):
+    """A field, a name or a list has a value of the wrong type or outside its range."""
+
+    code = "PLN-008"
+
+
+class MissingField(WorkloadError):
+    """A field that has no default is not given."""
+
+    code = "PLN-009"
+
+
+class DuplicateQueryId(WorkloadError):
+    """Two queries have the same id."""
+
+    code = "PLN-010"
+
+
+class SqlFileUnreadable(WorkloadError):
+    """An SQL file is not there, not a local regular file, not UTF-8 text, empty, or larger than 1 MiB."""
+
+    code = "PLN-011"
+
+
+class PathOutsideFolder(WorkloadError):
+    """A path, after its symbolic links are followed, leaves the workload file's folder and every declared root."""
+
+    code = "PLN-012"
+
+
+class UnsupportedVersion(WorkloadError):
+    """The file is written for another version of the workload format."""
+
+    code = "PLN-013"
+
+
+class PythonNotAllowed(WorkloadError):
+    """A query is a Python callable, and the file does not say `allow_python: true`."""
+
+    code = "PLN-014"
+
+
+class DuplicateTable(WorkloadError):
+    """Two tables have names that differ only in case, which Spark cannot tell apart."""
+
+    code = "PLN-015"
+
+
+class YamlTooComplex(WorkloadError):
+    """The YAML is nested too deep, or has too many values once its aliases are expanded."""
+
+    code = "PLN-016"
+
+
+class NotExactlyOne(WorkloadError):
+    """A query needs exactly one of `sql`, `sql_file`, `python`; a table exactly one of `path`, `catalog`."""
+
+    code = "PLN-017"
+
+
+class BindingsDiffer(WorkloadError):
+    """The bindings of one query do not all have the same parameter names."""
+
+    code = "PLN-018"
+
+
+class KnobConflict(WorkloadError):
+    """A knob is denied, and allowed or pinned as well."""
+
+    code = "PLN-019"
+
+
+class StoreOverlapsTable(WorkloadError):
+    """The store lies inside a table's folder, or a table inside the store."""
+
+    code = "PLN-020"
+
+
+class WorkloadErrors(PlanoptError):
+    """Several mistakes in one workload file, all found in one reading; the message has one line for each."""
+
+    code = "PLN-099"
+    shown: ClassVar[int] = 50  # a message that fills the terminal hides its first line
+
+    def __init__(self, errors: tuple[WorkloadError, ...]) -> None:
+        self.errors = errors
+        super().__init__(f"{len(errors)} mistakes", where=errors[0].file, fix="correct each of them")
+
+    def __str__(self) -> str:
+        lines = [str(error) for error in self.errors[: self.shown]]
+        rest = len(self.errors) - len(lines)
+        return "\n".join([*lines, f"… and {rest} more"] if rest else lines)
