@@ -23,11 +23,8 @@ def with_digest(frame: DataFrame) -> DataFrame:
 
     types = [field.dataType for field in frame.schema.fields]
     plain = _with_unique_names(frame)
-    taken = [F.col(f"`{name.replace('`', '``')}`") for name in plain.columns]
-    columns = [_hashable(column, kind) for column, kind in zip(taken, types, strict=True)]
-    nulls = F.concat_ws("", F.lit(""), *[column.isNull().cast("int").cast("string") for column in taken])
-    exact = F.xxhash64(nulls, *[c for c, kind in zip(columns, types, strict=True) if not is_float(kind)])
-    bits = F.xxhash64(nulls, *columns)
+    taken = _columns(plain)
+    exact, bits = _row_hashes(taken, types)
     metrics = [
         F.count(F.lit(1)).alias("rows"),
         *[aggregate.alias(name) for name, aggregate in (("exact_sum", _sum(exact)), ("exact_xor", F.bit_xor(exact)))],
@@ -45,6 +42,37 @@ def with_digest(frame: DataFrame) -> DataFrame:
     return plain.observe(DIGEST_NAME, metrics[0], *metrics[1:])
 
 
+def in_sequence(frame: DataFrame) -> DataFrame:
+    """Of a frame made by `with_digest`, one hash per row in the order of the rows."""
+    return frame.select(_row_hashes(_columns(frame), [field.dataType for field in frame.schema.fields])[1])
+
+
+def sequence_of(hashes: DataFrame) -> tuple[int, str]:
+    """Runs a frame of `in_sequence`: how many rows, and a digest in which every row has its place."""
+    import hashlib
+
+    import numpy as np
+
+    found = np.array([row[0] for row in hashes.collect()], dtype=np.int64)
+    return len(found), hashlib.blake2b(found.tobytes(), digest_size=16).hexdigest()
+
+
+def _columns(frame: DataFrame) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    return [F.col(f"`{name.replace('`', '``')}`") for name in frame.columns]
+
+
+def _row_hashes(taken: list[Column], types: list[DataType]) -> tuple[Column, Column]:
+    """A row without its floating point, and the whole row to the last bit."""
+    from pyspark.sql import functions as F
+
+    columns = [_hashable(column, kind) for column, kind in zip(taken, types, strict=True)]
+    nulls = F.concat_ws("", F.lit(""), *[column.isNull().cast("int").cast("string") for column in taken])
+    exact = [c for c, kind in zip(columns, types, strict=True) if not is_float(kind)]
+    return F.xxhash64(nulls, *exact), F.xxhash64(nulls, *columns)
+
+
 def _with_unique_names(frame: DataFrame) -> DataFrame:
     """Renamed by position where two columns have one name; elsewhere the plan stays exactly the user's."""
     names = frame.columns
@@ -53,7 +81,7 @@ def _with_unique_names(frame: DataFrame) -> DataFrame:
     return frame.toDF(*[f"c{i}" for i in range(len(names))])
 
 
-def read_digest(query_execution: Any, names: list[str], types: list[DataType]) -> Digest:
+def read_digest(query_execution: Any, names: list[str], types: list[DataType], sequence: str | None = None) -> Digest:
     """The digest of a finished execution of a frame made by `with_digest`."""
     row = query_execution.observedMetrics().apply(DIGEST_NAME)
     cells = {row.schema().fieldNames()[i]: row.get(i) for i in range(row.length())}
@@ -72,6 +100,7 @@ def read_digest(query_execution: Any, names: list[str], types: list[DataType]) -
         exact=f"{cells['exact_sum']}/{cells['exact_xor']}",
         bits=f"{cells['bits_sum']}/{cells['bits_xor']}",
         floats=floats,
+        sequence=sequence,
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.bounded import Progress, bounded
 from planopt_assets.engine.counting import Clock, count
-from planopt_assets.engine.digest import read_digest, with_digest
+from planopt_assets.engine.digest import in_sequence, read_digest, sequence_of, with_digest
 from planopt_assets.engine.disturbance import disturbance
 from planopt_assets.engine.session import FIRST_EXPRESSION_ID
 from planopt_assets.errors import QueryFailed
@@ -94,9 +94,11 @@ def execute(
     tier: CaptureTier | None,
     instruments: Instruments,
     digest: bool = True,
+    in_order: bool = False,
 ) -> Execution:
     """Build, plan and run a frame; planning jobs are counted apart from the query's own.
 
+    With `in_order` the digest covers the place of every row too; their hashes are collected, eight bytes each.
     Without a `tier` only counters and the digest are read: enough for a trial. Past its time it is cancelled. If it
     hangs in planning, which nothing can cancel, it is left behind (`QueryHangs`); its session must not be used again.
     """
@@ -108,7 +110,9 @@ def execute(
     try:
         run = bounded(
             spark.sparkContext,
-            lambda progress: _run(spark, build, progress, tag=tag, tier=tier, instruments=instruments, digest=digest),
+            lambda progress: _run(
+                spark, build, progress, tag=tag, tier=tier, instruments=instruments, digest=digest, in_order=in_order
+            ),
             tag=tag,
             timeout_s=timeout_s,
         )
@@ -123,7 +127,7 @@ def execute(
         explain=partial(instruments.inspector.explained, run.query_execution),
     )
     types = [f.dataType for f in run.frame.schema.fields]
-    result = read_digest(run.query_execution, run.frame.columns, types) if digest else None
+    result = read_digest(run.query_execution, run.frame.columns, types, run.sequence) if digest else None
     planning_jobs, _ = capture.stages(f"{tag}:plan")
     jobs, stages = capture.stages(f"{tag}:run")
     scans = instruments.scans.measured(run.scans, tree, metrics) if run.scans is not None else None
@@ -174,6 +178,7 @@ class _Run:
     scans: Any  # as planned; None where the plan was not asked for
     optimized_tree: list[Any]
     explained: Any
+    sequence: str | None
 
 
 def _run(
@@ -185,6 +190,7 @@ def _run(
     tier: CaptureTier | None,
     instruments: Instruments,
     digest: bool,
+    in_order: bool,
 ) -> _Run:
     """All that must happen in one thread: job groups and the active session are those of the thread."""
     capture, cpu, context = instruments.capture, instruments.cpu, spark.sparkContext
@@ -194,6 +200,7 @@ def _run(
         frame = build()
         built = building.stop()
         measured: Any = with_digest(frame) if digest else frame  # planopt's own work: on no clock
+        measured = in_sequence(measured) if in_order else measured
         planning = _Stopwatch(cpu)
         query_execution = measured._jdf.queryExecution()
         executed_plan = query_execution.executedPlan()
@@ -210,7 +217,7 @@ def _run(
         context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
         progress.step = "running"
         running = _Stopwatch(cpu)
-        rows = int(query_execution.toRdd().count())
+        rows, sequence = sequence_of(measured) if in_order else (int(query_execution.toRdd().count()), None)
         ran = running.stop()
     return _Run(
         frame,
@@ -224,6 +231,7 @@ def _run(
         planned_scans,
         optimized_tree,
         explained,
+        sequence,
     )
 
 

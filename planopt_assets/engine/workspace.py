@@ -156,6 +156,7 @@ class Workspace:
         timeout_s: float,
         tier: CaptureTier | None = None,
         digest: bool = True,
+        in_order: bool = False,
     ) -> Execution:
         """Run a query once under a policy; with a `tier`, everything planopt keeps of a plan is captured as well."""
         with self._fresh_after_a_hang(policy):
@@ -167,6 +168,7 @@ class Workspace:
                 tier=tier,
                 instruments=self.instruments,
                 digest=digest,
+                in_order=in_order,
             )
         if policy == ORIGINAL and binding == len(query.bindings) - 1:  # bindings run one after the other
             self._has_run.add(query.id)

@@ -25,13 +25,14 @@ class Digest:
     """A whole result in a few numbers: order-insensitive, NULL-aware, with floating point apart.
 
     `exact` covers every column but floating point, and where any column is NULL;
-    `bits` covers floating point too, to the last bit.
+    `bits` covers floating point too, to the last bit. `sequence` covers the place of every row; None: nobody asked.
     """
 
     rows: int
     exact: str
     bits: str
     floats: tuple[FloatSummary, ...] = ()
+    sequence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,14 +60,14 @@ def _value(value: Any) -> Any:
 
 
 def digest_json(digest: Digest) -> str:
-    return json.dumps(asdict(digest), sort_keys=True)
+    known = {name: value for name, value in asdict(digest).items() if value is not None}
+    return json.dumps(known, sort_keys=True)
 
 
 def digest_from_json(text: str) -> Digest:
     content = json.loads(text)
-    return Digest(
-        content["rows"], content["exact"], content["bits"], tuple(FloatSummary(**f) for f in content["floats"])
-    )
+    floats = tuple(FloatSummary(**f) for f in content["floats"])
+    return Digest(content["rows"], content["exact"], content["bits"], floats, content.get("sequence"))
 
 
 def evidence_from_rows(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 VARIES = "the query's own result varies from run to run"
 STOPPED = "stopped by budget"
+FEW_ROWS = 1_000_000  # of a result: eight bytes each come to the driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Experiment:
         self._budget = Budget(workspace.workload.budgets, run_deadline, clock)
         self._compared = dict.fromkeys(self._policies, 0)  # executions for row-by-row comparisons
         self._settled: dict[str, Verdict] = {}
+        self._in_order: dict[int, bool] = {}
         self._first_work: dict[str, int] = {}  # of every policy that ran, in its first run
         self._disturbed = 0  # rounds in a row
 
@@ -152,7 +154,13 @@ class Experiment:
         how = ""
         with self._budget.charged(policy.id):
             try:
-                done = self._workspace.execute(self._query, binding, policy, timeout_s=self._timeout(policy, binding))
+                done = self._workspace.execute(
+                    self._query,
+                    binding,
+                    policy,
+                    timeout_s=self._timeout(policy, binding),
+                    in_order=self._shows_order(binding),
+                )
                 shape = topology_hash(done.final)
                 trial = replace(trial, counters=done.counters, digest=done.digest, topology_hash=shape)
                 if done.disturbed:
@@ -234,11 +242,13 @@ class Experiment:
                 self._settled[policy_id] = _plain("inconclusive", reason)
 
     def _confirmed(self, policy_id: str, verdict: Verdict) -> Verdict:
-        """Before anything is accepted: rows one by one where digests are not enough (floating point, ORDER BY)."""
+        """Before anything is accepted: rows one by one where digests are not enough (floating point, ties)."""
         policy = self._policies[policy_id]
         for binding, expected in enumerate(self._observed):
-            same_bits = all(t.digest.bits == expected.bits for t in self.trials if t.binding == binding and t.digest)
-            if same_bits and not self._workspace.promises_order(self._query, binding):
+            digests = [t.digest for t in self._ledger.of(policy_id, binding) if t.digest]
+            same_bits = all(digest.bits == expected.bits for digest in digests)
+            same_places = self._shows_order(binding) and len({digest.sequence for digest in digests}) == 1
+            if same_bits and (same_places or not self._workspace.promises_order(self._query, binding)):
                 continue
             try:
                 why = self._difference(binding, policy, charged=policy)
@@ -251,6 +261,13 @@ class Experiment:
             if why:
                 return _plain("reject", f"the result is not the same: {why}", equal=False)
         return verdict
+
+    def _shows_order(self, binding: int) -> bool:
+        """Whether every trial tells the place of every row: the query promises an order, of not too many rows."""
+        if binding not in self._in_order:
+            few = self._observed[binding].rows <= FEW_ROWS
+            self._in_order[binding] = few and self._workspace.promises_order(self._query, binding)
+        return self._in_order[binding]
 
     def _difference(self, binding: int, policy: Policy, *, charged: Policy) -> str:
         left = self._budget.left(charged.id)

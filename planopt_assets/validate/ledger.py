@@ -55,6 +55,10 @@ class Ledger:
                 found.append(_pair(baseline, candidate))
         return found
 
+    def of(self, policy_id: str, binding: int) -> list[Trial]:
+        """All trials of a policy and of the query as it is for one binding."""
+        return [t for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id) and t.binding == binding]
+
     def ids(self, policy_id: str) -> tuple[str, ...]:
         """All trials a verdict on a policy rests on, the baseline's among them."""
         return tuple(t.id for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id))

@@ -37,6 +37,7 @@ class Ran:
     counted: Mapping[str, int] | None = None  # None: the query as it is, or slightly less
     disturbed: str = ""
     plan: str | None = None  # None: every policy has a plan of its own
+    places: str = "abc"  # of the rows, where the query promises an order
 
 
 Behaviour = Callable[[Policy, int, int], Ran | PlanoptError]  # policy, how often it ran before, binding
@@ -84,7 +85,7 @@ class FakeWorkspace:
     def clock(self) -> float:
         return self.now
 
-    def execute(self, query: Query, binding: int, policy: Policy, *, timeout_s: float) -> Any:
+    def execute(self, query: Query, binding: int, policy: Policy, *, timeout_s: float, in_order: bool) -> Any:
         before = self._runs.get((policy, binding), 0)
         self._runs[policy, binding] = before + 1
         self.timeouts.append((policy, timeout_s))
@@ -98,7 +99,7 @@ class FakeWorkspace:
         counted = done.counted if done.counted is not None else {} if policy is ORIGINAL else SLIGHTLY_LESS
         return SimpleNamespace(
             counters=counters(cpu_s=done.seconds, **counted),
-            digest=done.result,
+            digest=replace(done.result, sequence=done.places) if in_order else done.result,
             final=Plan("final", (PlanNode(0, -1, done.plan or policy.describe(), ""),), "x"),
             disturbed=done.disturbed,
         )

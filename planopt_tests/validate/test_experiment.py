@@ -9,6 +9,7 @@ import pytest
 from planopt_assets.errors import PlanoptError, QueryFailed, QueryTimedOut
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Budgets
+from planopt_assets.validate import experiment as experiment_module
 from planopt_assets.validate.experiment import VARIES
 from planopt_assets.validate.rules import Rules
 from planopt_assets.validate.schedule import round_order
@@ -208,20 +209,36 @@ def test_a_result_that_is_the_same_to_the_bit_and_has_no_order_needs_no_second_l
     assert (outcome.verdict.outcome, outcome.workspace.asked) == ("accept", [])
 
 
-def test_a_promised_order_that_is_kept_is_accepted() -> None:
+def test_rows_that_stand_where_they_stood_need_no_second_look() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF), ordered=True), FEWER)
+    assert (outcome.verdict.outcome, outcome.workspace.asked) == ("accept", [])
+
+
+def in_other_places(policy: Policy, before: int, binding: int) -> Ran:
+    return Ran(HALF[policy], places="abc" if policy is ORIGINAL else "acb")
+
+
+def test_rows_in_other_places_that_tie_are_accepted_after_a_second_look() -> None:
+    outcome = experiment(FakeWorkspace(in_other_places, ordered=True), FEWER)
     assert (outcome.verdict.outcome, outcome.workspace.asked) == ("accept", [FEWER])
 
 
+def test_a_result_too_long_for_the_place_of_every_row_gets_a_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment_module, "FEW_ROWS", RIGHT.rows - 1)
+    outcome = experiment(FakeWorkspace(costs(HALF), ordered=True), FEWER)
+    assert (outcome.verdict.outcome, outcome.workspace.asked) == ("accept", [FEWER])
+    assert {t.digest.sequence for t in outcome.trials if t.digest} == {None}
+
+
 def test_a_promised_order_that_is_broken_is_rejected() -> None:
-    workspace = FakeWorkspace(costs(HALF), ordered=True, differences={FEWER: "2 rows stand in another place"})
+    workspace = FakeWorkspace(in_other_places, ordered=True, differences={FEWER: "2 rows stand in another place"})
     verdict = experiment(workspace, FEWER).verdict
     assert (verdict.outcome, verdict.results_equal) == ("reject", False)
     assert verdict.reason == "the result is not the same: 2 rows stand in another place"
 
 
 def test_an_order_that_the_query_itself_does_not_keep_is_inconclusive() -> None:
-    workspace = FakeWorkspace(costs(HALF), ordered=True, differences={FEWER: "2 rows", ORIGINAL: "3 rows"})
+    workspace = FakeWorkspace(in_other_places, ordered=True, differences={FEWER: "2 rows", ORIGINAL: "3 rows"})
     verdict = experiment(workspace, FEWER).verdict
     assert (verdict.outcome, verdict.reason) == ("inconclusive", VARIES)
 
