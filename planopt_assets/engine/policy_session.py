@@ -80,9 +80,13 @@ class PolicySession:
         What a job has set itself stays as the job wants it. What runs from here on is told apart by another marker.
         """
         for name, value in self.policy.settings:
-            if own_value(self.spark, name) == value:
-                before = self._without[name]
-                self.spark.conf.unset(name) if before is None else self.spark.conf.set(name, before)
+            before = self._without[name]
+            if own_value(self.spark, name) != value:
+                continue
+            if before is None:
+                self.spark.conf.unset(name)
+            else:
+                self.spark.conf.set(name, before)
         self._mark_anew()
 
     def take_up(self) -> None:

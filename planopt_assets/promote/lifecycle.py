@@ -25,7 +25,7 @@ class Lifecycle:
     state: PolicyState
     reason: str
     in_force: bool = False
-    retry_after_days: int | None = None  # of a rejected one: how long it is not tried again on inputs like these
+    retry_after_days: int | None = None  # since it was rejected or taken back by watch: so long it is not tried again
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -84,7 +84,10 @@ def lifecycle(
     left = ended_by(chain, policy)
     known = {p.verdict_id for p in chain} | {row for p in chain for row in p.evidence_ids}
     if left is not None and (verdict is None or verdict["verdict_id"] in known):
-        return Lifecycle(policy, "expired" if left.state == "expired" else "reverted", left.reason)
+        if left.state == "expired":
+            return Lifecycle(policy, "expired", left.reason)
+        days = retry_after_days.get("reject") if left.who is None else None  # by watch: as if it had been rejected
+        return Lifecycle(policy, "reverted", left.reason, retry_after_days=days)
     if verdict is not None:
         outcome: dict[str, PolicyState] = {"accept": "accepted", "reject": "rejected", "inconclusive": "inconclusive"}
         days = retry_after_days.get(verdict["outcome"]) if verdict["outcome"] != "accept" else None

@@ -71,7 +71,7 @@ STATES: dict[str, tuple[Lifecycle | None, Lifecycle | None]] = {
     "unpinned": (state_of(chain=chain_of(fix(A), UNFIX)), Lifecycle(A, "reverted", "no longer needed")),
     "reverted": (
         state_of(verdict_of(A), chain=chain_of(accept(A), REGRESSED)),
-        Lifecycle(A, "reverted", "it got worse"),
+        Lifecycle(A, "reverted", "it got worse", retry_after_days=30),
     ),
     "rolled back": (
         state_of(verdict_of(A), chain=chain_of(accept(A), ROLLED_BACK)),
