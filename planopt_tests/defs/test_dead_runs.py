@@ -32,31 +32,37 @@ def dies() -> None:
 def loop() -> None:
     dies()
 
-with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
-    loop.execute_in_process(instance=instance, tags={PROCESS_TAG: this_process()} if sys.argv[2] == "told" else {})
+for home in sys.argv[1:]:
+    process = os.fork()
+    if process == 0:
+        with dg.DagsterInstance.from_config(home) as instance:
+            tags = {PROCESS_TAG: this_process()} if home.endswith("/told") else {}
+            loop.execute_in_process(instance=instance, tags=tags)
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 """
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    shutil.copy(ROOT / "dagster.yaml", tmp_path / "dagster.yaml")
-    return tmp_path
-
-
-def killed(home: Path, who: str) -> None:
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two homes of Dagster, each with a run whose process was killed: in `told` the run says which one it was."""
+    folder = tmp_path_factory.mktemp("homes")
+    homes = [folder / "told", folder / "untold"]
+    for home in homes:
+        home.mkdir()
+        shutil.copy(ROOT / "dagster.yaml", home / "dagster.yaml")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DAGSTER_DISABLE_TELEMETRY": "1"}
-    command = [sys.executable, "-W", "ignore", "-c", JOB, str(home), who]
+    command = [sys.executable, "-W", "ignore", "-c", JOB, *map(str, homes)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 70, done.stderr
+    assert done.stdout.split() == ["70", "70"], done.stderr
+    return folder
 
 
 def holders(instance: dg.DagsterInstance) -> set[str]:
     return instance.event_log_storage.get_concurrency_info(names.POOL).active_run_ids
 
 
-def test_a_killed_run_is_ended_and_gives_its_slot_back(home: Path) -> None:
-    killed(home, "told")
-    with dg.DagsterInstance.from_config(str(home)) as instance:
+def test_a_killed_run_is_ended_and_gives_its_slot_back(killed: Path) -> None:
+    with dg.DagsterInstance.from_config(str(killed / "told")) as instance:
         (run,) = instance.get_runs()
         assert holders(instance) == {run.run_id}
         assert end_dead_runs(instance) == [run.run_id]
@@ -67,9 +73,8 @@ def test_a_killed_run_is_ended_and_gives_its_slot_back(home: Path) -> None:
         assert end_dead_runs(instance) == []
 
 
-def test_a_run_that_somebody_else_launched_is_left_to_them(home: Path) -> None:
-    killed(home, "untold")
-    with dg.DagsterInstance.from_config(str(home)) as instance:
+def test_a_run_that_somebody_else_launched_is_left_to_them(killed: Path) -> None:
+    with dg.DagsterInstance.from_config(str(killed / "untold")) as instance:
         (run,) = instance.get_runs()
         assert end_dead_runs(instance) == []
         assert holders(instance) == {run.run_id}

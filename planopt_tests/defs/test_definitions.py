@@ -56,17 +56,6 @@ def test_definitions_are_loadable() -> None:
     dg.Definitions.validate_loadable(defs())
 
 
-def test_loading_the_definitions_starts_no_java() -> None:
-    code = (
-        "import psutil\n"
-        "from planopt_assets.definitions import defs\n"
-        "defs().resolve_asset_graph()\n"
-        "assert not psutil.Process().children(recursive=True)\n"
-    )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_project_checks_out_with_dagsters_own_tool() -> None:
     dg_tool = Path(sys.executable).parent / "dg"
     root = Path(__file__).parents[2]

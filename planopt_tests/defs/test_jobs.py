@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,20 +11,16 @@ import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
 
-from planopt_assets.decide.stage import decide_queries
 from planopt_assets.definitions import defs
 from planopt_assets.defs import names
 from planopt_assets.defs.instance import register_queries
-from planopt_assets.engine.workspace import Workspace
 from planopt_assets.gates import CHECKS
-from planopt_assets.observe.stage import observe
-from planopt_assets.replan.stage import replan
-from planopt_assets.run import Run, read_standings
+from planopt_assets.model.workload import Workload
+from planopt_assets.run import read_standings
 from planopt_assets.store import writer
-from planopt_assets.validate.stage import validate
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import make_tables, write_workload_file
-from planopt_tests.lenient import LENIENT
+from planopt_tests.one_pass import OnePass
 
 pytestmark = pytest.mark.e2e
 
@@ -102,7 +98,10 @@ def test_one_query_alone_is_one_partition(instance: dg.DagsterInstance, file: Pa
     assert evaluations(result, "not_regressed")["cities"].passed
 
 
-def test_any_list_of_queries_is_one_run_and_leaves_the_others_alone(instance: dg.DagsterInstance, file: Path) -> None:
+def test_any_list_of_queries_is_one_run_and_leaves_the_others_alone(
+    instance: dg.DagsterInstance, file: Path, one_pass: OnePass
+) -> None:
+    judged(file, one_pass)
     config = {"ops": {"selected_queries": {"config": {"queries": ["by_shop", "forbidden"]}}}}
     result = execute(instance, names.OPTIMIZE_SELECTED_JOB, run_config=config)
     assert result.success
@@ -132,11 +131,10 @@ def test_promote_launched_alone_without_an_accepted_verdict_refuses(instance: dg
     assert materialized(instance, "active_policies") == {}
 
 
-def test_promote_launched_alone_with_an_accepted_verdict_promotes(instance: dg.DagsterInstance, file: Path) -> None:
-    workload = load_workload(file)
-    run = Run(Workspace(workload), str(uuid.uuid4()), rules=LENIENT)
-    for stage in (observe, decide_queries, replan, validate):
-        stage(run, ["by_shop"])
+def test_promote_launched_alone_with_an_accepted_verdict_promotes(
+    instance: dg.DagsterInstance, file: Path, one_pass: OnePass
+) -> None:
+    workload = judged(file, one_pass)
     assert read_standings(workload)["by_shop"].outcome == "accept"
     result = launch_promote(instance, "by_shop")
     assert result.success
@@ -145,14 +143,11 @@ def test_promote_launched_alone_with_an_accepted_verdict_promotes(instance: dg.D
 
 
 def test_a_policy_that_a_later_trial_found_worse_is_reverted_and_the_checks_say_so(
-    instance: dg.DagsterInstance, file: Path, spark: SparkSession
+    instance: dg.DagsterInstance, file: Path, spark: SparkSession, one_pass: OnePass
 ) -> None:
-    workload = load_workload(file)
-    run = Run(Workspace(workload), str(uuid.uuid4()), rules=LENIENT)
-    for stage in (observe, decide_queries, replan, validate):
-        stage(run, ["by_shop"])
+    workload = judged(file, one_pass)
     assert launch_promote(instance, "by_shop").success
-    standing = run.standings()["by_shop"]
+    standing = read_standings(workload)["by_shop"]
     verdict = {k: v for k, v in standing.verdicts[0].items() if k not in ("recorded_at", "run_id")}
     worse = {
         **verdict,
@@ -173,6 +168,14 @@ def test_a_policy_that_a_later_trial_found_worse_is_reverted_and_the_checks_say_
     assert reverted.description == f"the query runs as original since generation 2 (reverted: {why})"
     told = materialized(instance, "active_policies")["by_shop"]
     assert (told["generation"], told["state"], told["reason"]) == (2, "reverted", why)
+
+
+def judged(file: Path, one_pass: OnePass) -> Workload:
+    """The workload of `file` with the tables and the store of a pass that accepted by_shop and promoted nothing."""
+    shutil.rmtree(file.parent / "data")
+    one_pass.copied(file.parent, after="validate")
+    file.write_text(file.read_text().replace(SHORT, ""))  # as it was in that pass: other budgets are other inputs
+    return load_workload(file)
 
 
 def launch_promote(instance: dg.DagsterInstance, query: str) -> dg.ExecuteInProcessResult:

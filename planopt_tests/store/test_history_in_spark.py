@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from planopt_assets.decide.stage import decide_queries
-from planopt_assets.engine.workspace import Workspace
-from planopt_assets.model.workload import Query, Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.promote.stage import promote
-from planopt_assets.replan.stage import replan
-from planopt_assets.run import Run, read_standings
+from planopt_assets.run import read_standings
 from planopt_assets.store.reader import StoreReader
-from planopt_assets.validate.stage import validate
-from planopt_tests.conftest import make_tables, workload_of
-from planopt_tests.lenient import LENIENT
+from planopt_tests.conftest import make_tables
+from planopt_tests.one_pass import BY_SHOP, OnePass, run_all
 
 pytestmark = pytest.mark.spark
 
-TEXT = "SELECT shop, count(*) AS n FROM sales GROUP BY shop"
+TEXT = str(BY_SHOP.sql)
 
 
-def run_all(workload: Workload) -> Run:
-    run = Run(Workspace(workload), str(uuid.uuid4()), rules=LENIENT)
-    for stage in (observe, decide_queries, replan, validate, promote):
-        stage(run, ["by_shop"])
-    return run
-
-
-def test_a_policy_in_force_stays_without_a_new_trial_while_its_table_grows(spark: SparkSession, tables: Path) -> None:
-    workload = workload_of(tables, [Query("by_shop", sql=TEXT, runs_per_day=1000)], mode="auto")
-    run_all(workload)
+def test_a_policy_in_force_stays_without_a_new_trial_while_its_table_grows(one_pass: OnePass, tmp_path: Path) -> None:
+    workload = one_pass.copied(tmp_path, after="promote")
     first = read_standings(workload)["by_shop"]
     assert (first.outcome, first.facts()["carried_over"]) == ("accept", False)
     reader = StoreReader(workload.store, workload.name)
@@ -49,7 +32,7 @@ def test_a_policy_in_force_stays_without_a_new_trial_while_its_table_grows(spark
     assert read_standings(other)["by_shop"].settled
 
     # One more commit: observed and decided again, not tried again, and in force as before.
-    make_tables(tables, files=1)
+    make_tables(tmp_path, files=1)
     assert read_standings(workload)["by_shop"].changes == ("sales v5 -> v6",)
     run_all(workload)
     second = read_standings(workload)["by_shop"]

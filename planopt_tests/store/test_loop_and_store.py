@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import uuid
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from planopt_assets.decide.stage import decide_queries, decisions_for
-from planopt_assets.engine.workspace import Workspace
+from planopt_assets.decide.stage import decisions_for
 from planopt_assets.errors import ChainBroken, PromotionConflict, PromotionRefused, RowNotFound
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.accept import accept_topology
 from planopt_assets.observe.stage import observe
 from planopt_assets.promote.stage import accept_event, promote
 from planopt_assets.promote.transitions import next_generation
-from planopt_assets.replan.stage import replan
-from planopt_assets.run import Run, read_standings
+from planopt_assets.run import read_standings
 from planopt_assets.store import writer
 from planopt_assets.store.lineage import Node, tree
 from planopt_assets.store.promotions import commit
@@ -28,29 +26,17 @@ from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.validate.stage import validate
 from planopt_tests.conftest import make_tables, workload_of
-from planopt_tests.lenient import LENIENT
+from planopt_tests.one_pass import BY_SHOP, STAGES, OnePass, new_run, run_all
 
 pytestmark = pytest.mark.spark
 
-STAGES = (observe, decide_queries, replan, validate, promote)
 QUERIES = [
-    Query("by_shop", sql="SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day=1000),
+    BY_SHOP,
     Query("cities", sql="SELECT city FROM shops WHERE shop = 3", runs_per_day=1000),
     Query("forbidden", sql="SELECT reflect('java.lang.System', 'getProperty', 'user.name') AS me FROM shops"),
     Query("broken", sql="SELECT nowhere FROM sales"),
 ]
 IDS = [q.id for q in QUERIES]
-
-
-def new_run(workload: Workload) -> Run:
-    return Run(Workspace(workload), str(uuid.uuid4()), rules=LENIENT)
-
-
-def run_all(workload: Workload, ids: list[str] = IDS) -> Run:
-    run = new_run(workload)
-    for stage in STAGES:
-        stage(run, ids)
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +51,12 @@ def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Workl
 @pytest.fixture
 def fresh(spark: SparkSession, tables: Path) -> Workload:
     return workload_of(tables, QUERIES[:1], mode="auto")
+
+
+@pytest.fixture
+def judged(one_pass: OnePass, tmp_path: Path) -> Workload:
+    """Accepted by a run in mode advise: nothing is promoted."""
+    return replace(one_pass.copied(tmp_path, after="validate"), mode="advise")
 
 
 def test_each_kind_of_query_ends_as_it_must(done: Workload) -> None:
@@ -140,10 +132,11 @@ def test_decide_on_stored_rows_gives_the_same_bytes(done: Workload) -> None:
         assert [d.reason for d in again] == [d["reason"] for d in stored]
 
 
-def test_new_rows_in_a_table_reopen_only_the_queries_that_read_it(spark: SparkSession, tables: Path) -> None:
-    workload = workload_of(tables, QUERIES[:2], mode="auto")
-    run_all(workload, IDS[:2])
-    make_tables(tables, files=1)  # one more commit to sales and to shops
+def test_new_rows_in_a_table_reopen_only_the_queries_that_read_it(done: Workload, tmp_path: Path) -> None:
+    shutil.copytree(done.file.parent, tmp_path, dirs_exist_ok=True)
+    workload = workload_of(tmp_path, QUERIES[:2], mode="auto")
+    assert {q: s.settled for q, s in read_standings(workload).items()} == {"by_shop": True, "cities": True}
+    make_tables(tmp_path, files=1)  # one more commit to sales and to shops
     settled = {q: s.settled for q, s in read_standings(workload).items()}
     assert settled == {"by_shop": False, "cities": False}
     run_all(workload, ["cities"])
@@ -151,27 +144,22 @@ def test_new_rows_in_a_table_reopen_only_the_queries_that_read_it(spark: SparkSe
     assert settled == {"by_shop": False, "cities": True}
 
 
-def test_advise_stops_before_promotion_and_a_person_may_promote(fresh: Workload) -> None:
-    advise = replace(fresh, mode="advise")
-    results = [stage(run, ["by_shop"]) for run in [new_run(advise)] for stage in STAGES]
-    assert results[-1][0].summary == "accepted, waiting for a person: planopt promote by_shop"
-    assert read_standings(advise)["by_shop"].active is None
-    promote(replace(new_run(advise), by_hand=True), ["by_shop"])
-    active = read_standings(advise)["by_shop"].active
+def test_advise_stops_before_promotion_and_a_person_may_promote(judged: Workload) -> None:
+    (result,) = promote(new_run(judged), ["by_shop"])
+    assert result.summary == "accepted, waiting for a person: planopt promote by_shop"
+    assert read_standings(judged)["by_shop"].active is None
+    promote(replace(new_run(judged), by_hand=True), ["by_shop"])
+    active = read_standings(judged)["by_shop"].active
     assert active is not None
     assert active.generation == 1
 
 
-def test_observe_mode_only_looks(fresh: Workload) -> None:
+def test_a_query_only_looked_at_goes_on_when_the_mode_allows_more(fresh: Workload) -> None:
     looked = replace(fresh, mode="observe")
     run_all(looked, ["by_shop"])
     standing = read_standings(looked)["by_shop"]
     assert (standing.outcome, standing.settled, standing.decisions, standing.active) == ("no_change", True, [], None)
     assert "only looks" in standing.reason
-
-
-def test_a_query_only_looked_at_goes_on_when_the_mode_allows_more(fresh: Workload) -> None:
-    run_all(replace(fresh, mode="observe"), ["by_shop"])
     run = run_all(fresh, ["by_shop"])
     assert run.standings()["by_shop"].outcome == "accept"
     assert run.reader.version("plan_artifacts") == 0  # observed once
@@ -204,16 +192,17 @@ def test_a_commit_during_a_run_does_not_exist_for_it(fresh: Workload, tables: Pa
     assert read_standings(fresh)["by_shop"].outcome == "not_run"
 
 
-def test_when_the_budget_of_the_run_is_spent_the_rest_is_left_for_the_next_run(fresh: Workload) -> None:
-    run = new_run(fresh)
-    for stage in STAGES[:3]:
-        stage(run, ["by_shop"])
-    run.workspace.started_at -= fresh.budgets.per_run
+def test_when_the_budget_of_the_run_is_spent_the_rest_is_left_for_the_next_run(
+    one_pass: OnePass, tmp_path: Path
+) -> None:
+    planned = one_pass.copied(tmp_path, after="replan")
+    run = new_run(planned)
+    run.workspace.started_at -= planned.budgets.per_run
     (result,) = validate(run, ["by_shop"])
     assert result.summary == "the run's budget is spent: left for the next run"
     assert run.standings()["by_shop"].unjudged
-    run_all(fresh, ["by_shop"])
-    assert read_standings(fresh)["by_shop"].outcome == "accept"
+    run_all(planned, ["by_shop"])
+    assert read_standings(planned)["by_shop"].outcome == "accept"
 
 
 def test_promotion_by_hand_is_refused_without_an_accepted_verdict(done: Workload) -> None:
@@ -224,12 +213,10 @@ def test_promotion_by_hand_is_refused_without_an_accepted_verdict(done: Workload
     assert read_standings(done)["by_shop"].active.generation == 1  # type: ignore[union-attr]
 
 
-def test_a_verdict_on_older_inputs_is_stale(fresh: Workload, tables: Path) -> None:
-    advise = replace(fresh, mode="advise")
-    run_all(advise, ["by_shop"])
-    make_tables(tables, files=1)
+def test_a_verdict_on_older_inputs_is_stale(judged: Workload, tmp_path: Path) -> None:
+    make_tables(tmp_path, files=1)
     with pytest.raises(PromotionRefused, match="not run on these inputs yet"):
-        promote(replace(new_run(advise), by_hand=True), ["by_shop"])
+        promote(replace(new_run(judged), by_hand=True), ["by_shop"])
 
 
 def test_the_same_rows_appended_twice_by_one_run_are_there_once(done: Workload, spark: SparkSession) -> None:
@@ -248,9 +235,8 @@ def test_the_same_rows_appended_twice_by_one_run_are_there_once(done: Workload, 
     assert StoreReader(f"{done.store}-twice", "tests").table("lineage").num_rows == 1
 
 
-def test_of_two_promotions_of_one_generation_exactly_one_wins(fresh: Workload) -> None:
-    advise = replace(fresh, mode="advise")
-    run = run_all(advise, ["by_shop"])
+def test_of_two_promotions_of_one_generation_exactly_one_wins(judged: Workload) -> None:
+    run = new_run(judged)
     standing = run.standings()["by_shop"]
     assert standing.best is not None
     event = accept_event(standing, standing.best, standing.verdicts, by_hand=True)
@@ -261,25 +247,32 @@ def test_of_two_promotions_of_one_generation_exactly_one_wins(fresh: Workload) -
     assert run.reader.table("active_policies").num_rows == 1
 
 
-def test_an_edited_promotion_breaks_the_chain(fresh: Workload, spark: SparkSession) -> None:
-    run_all(fresh, ["by_shop"])
-    path = f"{fresh.store}/active_policies"
+def test_an_edited_promotion_breaks_the_chain(one_pass: OnePass, tmp_path: Path, spark: SparkSession) -> None:
+    promoted = one_pass.copied(tmp_path, after="promote")
+    assert read_standings(promoted)["by_shop"].active is not None
+    path = f"{promoted.store}/active_policies"
     stored = spark.read.format("delta").load(path)
     edited = stored.withColumn("policy", F.lit('{"settings":{},"hints":[],"layouts":[]}')).localCheckpoint()
     edited.write.format("delta").mode("overwrite").save(path)
     with pytest.raises(ChainBroken, match="PLN-403"):
-        read_standings(fresh)
+        read_standings(promoted)
 
 
-@pytest.mark.parametrize("survivors", [1, 4, 6, 8])  # later deaths: promote/test_killed_and_contended.py
+@pytest.mark.parametrize("after", ["observe", "decide_queries", "replan"])  # later: promote/test_killed_and_contended
 def test_killed_at_any_commit_and_run_again_it_is_promoted_exactly_once(
-    fresh: Workload, monkeypatch: pytest.MonkeyPatch, survivors: int
+    one_pass: OnePass, tmp_path: Path, after: str
 ) -> None:
-    """A pass makes 14 commits: 4 to observe, 2 to decide, 2 to re-plan, 4 to validate, 2 to promote."""
+    """The store at the moment of death is what the stage left; of the process that died nothing else is there."""
+    promoted_once(one_pass.copied(tmp_path, after=after))
+
+
+def test_killed_within_a_stage_nothing_more_is_written_and_run_again_it_is_promoted_exactly_once(
+    fresh: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, made = writer.write, []
 
     def dying(*args: object, **kwargs: object) -> None:
-        if len(made) == survivors:
+        if made:
             raise KeyboardInterrupt("killed")
         made.append(args)
         real(*args, **kwargs)  # type: ignore[arg-type]
@@ -288,12 +281,17 @@ def test_killed_at_any_commit_and_run_again_it_is_promoted_exactly_once(
     with pytest.raises(KeyboardInterrupt):
         run_all(fresh, ["by_shop"])
     monkeypatch.undo()
-    run_all(fresh, ["by_shop"])
-    standing = read_standings(fresh)["by_shop"]
+    assert len(list(Path(fresh.store).iterdir())) == 1
+    promoted_once(fresh)
+
+
+def promoted_once(workload: Workload) -> None:
+    run_all(workload, ["by_shop"])
+    standing = read_standings(workload)["by_shop"]
     assert (standing.outcome, standing.settled) == ("accept", True)
     assert standing.active is not None
     assert standing.active.generation == 1
-    root = tree(StoreReader(fresh.store, fresh.name), standing.active.id)
+    root = tree(StoreReader(workload.store, workload.name), standing.active.id)
     assert {n.id for n in _all(root) if n.kind == "table"} == {"sales@v5"}
 
 
