@@ -49,9 +49,9 @@ class Item:
     def facts(self, order: int | None) -> Row:
         """One object per query, as `--json` prints it."""
         seconds = {
-            "expected_gain_cpu_s_per_run": self.promise.gain_ns_per_run / 1e9,
-            "expected_gain_cpu_s_over_horizon": self.promise.gain_ns_over_horizon / 1e9,
-            "trial_cost_cpu_s": self.promise.trial_cost_ns / 1e9,
+            "expected_gain_s_per_run": self.promise.gain_ns_per_run / 1e9,
+            "expected_gain_s_over_horizon": self.promise.gain_ns_over_horizon / 1e9,
+            "trial_cost_s": self.promise.trial_cost_ns / 1e9,
             "discount": self.promise.discount,
             "rank": self.promise.rank,
         }

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from planopt_assets.model.decision import Arithmetic, DecisionKind
 from planopt_assets.model.policy import ORIGINAL, Policy
+
+CLOCK_ONLY: Final = "saves the clock and not CPU; objective `latency` would try it"
+"""Ends the reason of a rule that has found idle cores, where the objective does not count the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,7 @@ class Answer:
     change: Policy  # settings, hints and rewrites to add; nothing where nothing is proposed
     saved_cpu_ns: int  # per run of all bindings, lower end
     arithmetic: Arithmetic
+    saved_wall_ns: int = 0  # of a change that saves no CPU but lets idle cores help; lower end
     nodes: tuple[int, ...] = ()  # operators of the final plan it touches; empty: it may touch all
 
 
@@ -25,14 +30,15 @@ def propose(
     settings: Mapping[str, str],
     reason: str,
     *,
-    saved_cpu_ns: int,
+    saved_cpu_ns: int = 0,
+    saved_wall_ns: int = 0,
     arithmetic: Mapping[str, int | float | str],
     hints: Sequence[str] = (),
     rewrites: Sequence[str] = (),
     nodes: Sequence[int] = (),
 ) -> Answer:
     change = Policy(tuple(sorted(settings.items())), tuple(hints), (), tuple(rewrites))
-    return Answer("proposal", reason, change, saved_cpu_ns, tuple(arithmetic.items()), tuple(nodes))
+    return Answer("proposal", reason, change, saved_cpu_ns, tuple(arithmetic.items()), saved_wall_ns, tuple(nodes))
 
 
 def no_change(reason: str, arithmetic: Mapping[str, int | float | str]) -> Answer:

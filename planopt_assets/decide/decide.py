@@ -15,14 +15,13 @@ from planopt_assets.decide.rules import RULES
 from planopt_assets.model.decision import Decision, DecisionKind
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
-from planopt_assets.model.workload import Knobs, Objective
+from planopt_assets.model.workload import Knobs
 
 
 def decide(
     evidence: Evidence,
     limits: Knobs,
     *,
-    objective: Objective = "cpu",
     history: History = NO_HISTORY,
     now: int = 0,
 ) -> tuple[Decision, ...]:
@@ -31,7 +30,7 @@ def decide(
     `now` is in seconds since 1970. The stage gives the time of the observation, which is stored: asked again on another
     day, decide answers the same.
     """
-    asked = _Asked(evidence, limits, objective, history, now)
+    asked = _Asked(evidence, limits, history, now)
     return tuple(_settle(name, rule(evidence), asked) for name, rule in RULES)
 
 
@@ -48,7 +47,6 @@ class _Asked:
 
     evidence: Evidence
     limits: Knobs
-    objective: Objective
     history: History
     now: int
 
@@ -61,7 +59,7 @@ def _settle(rule: str, answer: Answer, asked: _Asked) -> Decision:
     if kind == "proposal":
         wanted = evidence.policy.merged(answer.change)
         vetoes = objections(answer.change, asked.limits)
-        too_small, worth = immaterial(answer, evidence, asked.objective)
+        too_small, worth = immaterial(answer, evidence)
         arithmetic |= worth
         memory = recall(wanted, asked.history, asked.now)
         if vetoes:

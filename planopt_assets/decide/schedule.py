@@ -20,7 +20,7 @@ UNSURE = ("none", "explain")  # sources of statistics that say little about rows
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What trying a query's proposals is expected to gain and to cost, both in nanoseconds of CPU."""
+    """What trying a query's proposals is expected to gain and to cost, in nanoseconds of what the objective counts."""
 
     gain_ns_per_run: int
     gain_ns_over_horizon: int
@@ -44,21 +44,26 @@ NO_PROMISE = Promise(0, 0, 0)
 def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | None) -> Promise:
     """What the proposals among these stored decisions promise together.
 
-    They may save the same CPU twice, so together never more than the query costs. However many there are, a trial costs
-    the same: their combination is tried first, and each by itself only where that fails.
+    They may save the same work twice, so together never more than the query costs. However many there are, a trial
+    costs the same: their combination is tried first, and each by itself only where that fails.
     """
     proposed = [d for d in decisions if d["kind"] == "proposal"]
     facts = [json.loads(d["arithmetic"]) for d in proposed]
     if not facts:
         return NO_PROMISE
-    cpu, runs = max(f["modelled_cpu_ns"] for f in facts), facts[0]["runs_per_day"]
-    gain = min(cpu, sum(one.gain_cpu_ns for one in by_gain([Proposed.of(d) for d in proposed])[:AT_ONCE]))
+    whole, runs = max(map(_whole_ns, facts)), facts[0]["runs_per_day"]
+    gain = min(whole, sum(one.gain_ns for one in by_gain([Proposed.of(d) for d in proposed])[:AT_ONCE]))
     return Promise(
         gain_ns_per_run=gain,
         gain_ns_over_horizon=round(gain * runs * HORIZON_DAYS),
-        trial_cost_ns=EXPECTED_EXECUTIONS * cpu,
+        trial_cost_ns=EXPECTED_EXECUTIONS * whole,
         discount=WITHOUT_STATISTICS if statistics_source in UNSURE else 1.0,
     )
+
+
+def _whole_ns(facts: Mapping[str, Any]) -> int:
+    """What one run costs, by the clock where the decision was weighed by it."""
+    return int(facts["modelled_wall_ns" if "saving_wall_ns_per_run" in facts else "modelled_cpu_ns"])
 
 
 def in_order(promises: Mapping[str, Promise]) -> list[str]:

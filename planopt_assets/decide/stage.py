@@ -56,9 +56,8 @@ def decisions_for(workload: Workload, reader: StoreReader, standing: Standing) -
         counters = reader.rows("runtime_counters", query_id=standing.query_id)
         query = workload.query(standing.query_id)
         return decide(
-            evidence_from_rows(standing.artifacts, counters, query.runs_per_day),
+            evidence_from_rows(standing.artifacts, counters, query.runs_per_day, workload.objective),
             workload.knobs,
-            objective=workload.objective,
             history=history_of(standing),
             now=observed_at(standing),
         )

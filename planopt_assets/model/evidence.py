@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.signals import Aggregation, Exchange, Join, PythonFunction, Scan, Spill, Stage
+from planopt_assets.model.workload import Objective
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Evidence:
     settings: tuple[tuple[str, str], ...]  # effective values of the catalogue's knobs, and `cores`
     executions: tuple[Execution, ...]  # one per binding
     runs_per_day: float
+    objective: Objective = "cpu"  # what a better plan has less of
 
     @property
     def cores(self) -> int:

@@ -111,7 +111,8 @@ def misled_joins(initial: Plan, final: Plan, threshold: int) -> tuple[Misjudged,
     """Join inputs that the planner put on the wrong side of the broadcast threshold: the errors that cost something.
 
     Sizes are rows times the planner's width: a broadcast weighs more once it is a hash table, and the planner does not
-    reckon with that either.
+    reckon with that either. An estimate for wider rows is brought to the width of what the join gets; a scan is planned
+    together with the filter and the projection above it, so that theirs is for that width already.
     """
     if threshold <= 0:
         return ()
@@ -125,7 +126,9 @@ def misled_joins(initial: Plan, final: Plan, threshold: int) -> tuple[Misjudged,
         if input_ is None or rows is None or exchange.row_bytes is None or input_.row_bytes is None:
             continue
         width = exchange.row_bytes + ROW_HEADER
-        estimated = (input_.estimate.bytes or 0) * width // (input_.row_bytes + ROW_HEADER)
+        estimated = input_.estimate.bytes or 0
+        if not _reads_table(final, exchange):
+            estimated = estimated * width // (input_.row_bytes + ROW_HEADER)
         if (estimated > threshold) != (rows * width > threshold):
             high, low = max(estimated, rows * width) + 1, min(estimated, rows * width) + 1
             found.append(Misjudged(input_.index, input_.kind, high / low, "bytes", estimated, rows * width))
@@ -139,6 +142,14 @@ def _first_estimated(plan: Plan, above: PlanNode, before: Mapping[tuple[str, str
         node = next((n for n in plan.nodes if n.parent == node.index), None)
     planned = before.get((node.kind, node.detail), node) if node else None
     return planned if planned is not None and planned.estimate.bytes is not None else None
+
+
+def _reads_table(plan: Plan, above: PlanNode) -> bool:
+    """Whether nothing but projections and filters lies between an exchange and a scan."""
+    node = next((n for n in plan.nodes if n.parent == above.index), None)
+    while node is not None and node.kind in ("Project", "Filter", "ColumnarToRow"):
+        node = next((n for n in plan.nodes if n.parent == node.index), None)
+    return node is not None and node.kind.startswith("Scan")
 
 
 def _feeds_join(plan: Plan, node: PlanNode) -> bool:

@@ -22,6 +22,7 @@ from planopt_assets.model.signals import (
     Stage,
 )
 from planopt_assets.model.trial import Digest, FloatSummary
+from planopt_assets.model.workload import Objective
 
 _CLASSES: dict[str, type[Any]] = {
     "exchanges": Exchange,
@@ -71,7 +72,10 @@ def digest_from_json(text: str) -> Digest:
 
 
 def evidence_from_rows(
-    artifacts: Sequence[Mapping[str, Any]], counters: Sequence[Mapping[str, Any]], runs_per_day: float
+    artifacts: Sequence[Mapping[str, Any]],
+    counters: Sequence[Mapping[str, Any]],
+    runs_per_day: float,
+    objective: Objective = "cpu",
 ) -> Evidence:
     """One observation of all bindings, from `plan_artifacts` and `runtime_counters` rows."""
     by_id = {c["execution_id"]: c for c in counters}
@@ -86,6 +90,7 @@ def evidence_from_rows(
         settings=tuple(sorted(json.loads(first["settings"]).items())),
         executions=tuple(_execution(a, by_id[a["observation_id"]]) for a in ordered),
         runs_per_day=runs_per_day,
+        objective=objective,
     )
 
 

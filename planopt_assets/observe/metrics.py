@@ -9,6 +9,7 @@ SHUFFLE_BYTES, SHUFFLE_ROWS = "shuffle bytes written", "shuffle records written"
 ROWS = "number of output rows"
 PARTITIONS = "number of partitions"
 SPILL = "spill size"
+SORT_FALLBACKS = "number of sort fallback tasks"
 DATA_SIZE = "data size"
 
 

@@ -7,6 +7,7 @@ A+B+C are not. The next pass plans A+B. If none were accepted, the next pass wou
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,15 +26,17 @@ Planned = tuple[Policy, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What a decision proposes: the policy, and what it gains at least."""
+    """What a decision proposes: the policy, and what it gains at least, in what the objective counts."""
 
     decision_id: str
     policy: Policy
-    gain_cpu_ns: int
+    gain_ns: int
 
     @staticmethod
     def of(row: Mapping[str, Any]) -> Proposed:
-        return Proposed(row["decision_id"], Policy.from_json(row["policy_after"]), row["expected_gain_cpu_ns"])
+        """The clock where the decision was weighed by it (objective `latency`), else CPU."""
+        gain = json.loads(row["arithmetic"]).get("saving_wall_ns_per_run", row["expected_gain_cpu_ns"])
+        return Proposed(row["decision_id"], Policy.from_json(row["policy_after"]), gain)
 
 
 def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tuple[Planned, ...]:
@@ -65,7 +68,7 @@ def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Plann
 
 def by_gain(proposed: Sequence[Proposed]) -> list[Proposed]:
     """The largest expected gain first; equal ones in the order of the rules."""
-    return sorted(proposed, key=lambda p: -p.gain_cpu_ns)
+    return sorted(proposed, key=lambda p: -p.gain_ns)
 
 
 def compose(one: Policy, other: Policy) -> bool:

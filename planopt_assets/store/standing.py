@@ -215,4 +215,5 @@ class Standing:
 
 def _promise(decision: Mapping[str, Any]) -> float:
     """How much a decision would have saved: the one nearest to a proposal explains best why there is none."""
-    return float(json.loads(decision["arithmetic"]).get("saving_cpu_ns_per_run", -1))
+    facts = json.loads(decision["arithmetic"])
+    return float(facts.get("saving_wall_ns_per_run", facts.get("saving_cpu_ns_per_run", -1)))

@@ -64,7 +64,7 @@ DEFAULTS = {  # as Spark 4.2 shows them
 
 
 def evidence_of(facts: dict[str, Any]) -> Evidence:
-    """`facts` as in a fixture: cores, runs_per_day, settings, and one entry per binding in `executions`."""
+    """`facts` as in a fixture: cores, runs_per_day, objective, settings, and one entry per binding in `executions`."""
     given = DEFAULTS | facts.get("settings", {})
     settings = {name: str(value) for name, value in given.items() if value is not None}  # null: it was not looked at
     return Evidence(
@@ -76,6 +76,7 @@ def evidence_of(facts: dict[str, Any]) -> Evidence:
         settings=tuple(sorted({**settings, "cores": str(facts.get("cores", 2))}.items())),
         executions=tuple(_execution(number, e) for number, e in enumerate(facts["executions"])),
         runs_per_day=float(facts.get("runs_per_day", 24)),
+        objective=facts.get("objective", "cpu"),
     )
 
 

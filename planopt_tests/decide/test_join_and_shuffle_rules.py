@@ -110,7 +110,8 @@ def observed(draw: st.DrawFn) -> Evidence:
     bindings = (execution,) * draw(st.integers(1, 2))
     unset = draw(st.sets(st.sampled_from([name for name, _ in WORKED.settings if name != "cores"]), max_size=2))
     kept = tuple((name, value) for name, value in WORKED.settings if name not in unset)
-    return replace(WORKED, executions=bindings, settings=kept)
+    objective = draw(st.sampled_from(["cpu", "latency", "bytes"]))
+    return replace(WORKED, executions=bindings, settings=kept, objective=objective)
 
 
 def test_all_rules_of_this_file_are_asked() -> None:
@@ -127,11 +128,12 @@ def test_a_rule_answers_whatever_was_counted_and_proposes_only_what_is_permitted
     assert answer == rule(evidence)  # type: ignore[operator]
     assert answer.reason
     if answer.kind == "proposal":
-        assert answer.saved_cpu_ns > 0
+        assert (answer.saved_cpu_ns > 0) != (answer.saved_wall_ns > 0)
+        assert answer.saved_wall_ns == 0 or evidence.objective == "latency"
         assert answer.change.settings or answer.change.hints
         assert objections(answer.change, Knobs()) == ()
     else:
-        assert (answer.change, answer.saved_cpu_ns) == (ORIGINAL, 0)
+        assert (answer.change, answer.saved_cpu_ns, answer.saved_wall_ns) == (ORIGINAL, 0, 0)
 
 
 @settings(deadline=None, max_examples=120)

@@ -19,6 +19,14 @@ def saving(seconds: float) -> Answer:
     return propose({SHUFFLE: "2"}, "because", saved_cpu_ns=round(seconds * 1e9), arithmetic={})
 
 
+def clock(seconds: float, nodes: tuple[int, ...] = ()) -> Answer:
+    return propose({SHUFFLE: "2"}, "because", saved_wall_ns=round(seconds * 1e9), arithmetic={}, nodes=nodes)
+
+
+def for_latency(evidence: Evidence) -> Evidence:
+    return replace(evidence, objective="latency")
+
+
 def query(cpu_s: float, runs_per_day: float) -> Evidence:
     return evidence_of({"runs_per_day": runs_per_day, "executions": [{"cpu_s": cpu_s}]})
 
@@ -86,13 +94,35 @@ def test_a_saving_is_capped_by_the_stages_it_touches() -> None:
 
 
 def test_where_latency_counts_a_stage_off_the_critical_path_is_not_worth_a_trial() -> None:
-    reason, arithmetic = immaterial(replace(saving(3), nodes=(7,)), with_stages(*STAGES), "latency")
+    reason, arithmetic = immaterial(replace(saving(3), nodes=(7,)), for_latency(with_stages(*STAGES)))
     assert reason == "can save at most 0 ms of about 700 ms by the clock, below 2%: it is not on the critical path"
     assert arithmetic["bound_wall_ns"] == 0
 
 
 def test_where_latency_counts_a_stage_on_the_critical_path_is() -> None:
-    assert immaterial(replace(saving(3), nodes=(5,)), with_stages(*STAGES), "latency")[0] is None
+    reason, arithmetic = immaterial(replace(saving(3), nodes=(5,)), for_latency(with_stages(*STAGES)))
+    assert reason is None
+    # 3 s shared by 16 cores, 24 x 30 times; the trial is 10 runs of 0.7 s.
+    assert arithmetic["saving_wall_ns_per_run"] == 187_500_000
+    assert (arithmetic["saving_wall_ns_over_horizon"], arithmetic["trial_cost_wall_ns"]) == (135 * 10**9, 7 * 10**9)
+
+
+def test_where_latency_counts_a_saving_is_capped_by_what_its_stages_add_to_the_clock() -> None:
+    _, arithmetic = immaterial(clock(3, nodes=(5,)), for_latency(with_stages(*STAGES)))
+    assert (arithmetic["saving_wall_ns_per_run"], arithmetic["bound_wall_ns"]) == (400_000_000, 400_000_000)
+
+
+def test_idle_cores_that_help_are_worth_a_trial_where_latency_counts_although_no_cpu_is_saved() -> None:
+    reason, arithmetic = immaterial(clock(0.1), for_latency(with_stages(*STAGES)))
+    assert (reason, arithmetic["saving_cpu_ns_per_run"]) == (None, 0)
+    assert (arithmetic["saving_wall_ns_per_run"], arithmetic["modelled_wall_ns"]) == (100_000_000, 700_000_000)
+
+
+def test_where_latency_counts_the_saving_and_the_trial_are_weighed_by_the_clock() -> None:
+    reason, _ = immaterial(clock(0.0139), for_latency(with_stages(*STAGES)))
+    assert reason == "would save 14 ms of about 700 ms by the clock, below 2%"
+    rare = replace(for_latency(with_stages(*STAGES)), runs_per_day=2.0)
+    assert immaterial(clock(0.1), rare)[0] == "would save 6.0 s by the clock in 30 days, the trial costs 7.0 s"
 
 
 def test_a_query_that_is_all_planning_is_insensitive_however_often_it_runs() -> None:

@@ -46,6 +46,12 @@ def test_more_proposals_cost_no_more_because_they_are_tried_together_first() -> 
     assert one.trial_cost_ns == two.trial_cost_ns == 30 * S
 
 
+def test_what_was_weighed_by_the_clock_is_promised_by_the_clock() -> None:
+    facts = {"modelled_cpu_ns": 3 * S, "modelled_wall_ns": 2 * S, "saving_wall_ns_per_run": S, "runs_per_day": 1.0}
+    found = promise([decision(arithmetic=json.dumps(facts), expected_gain_cpu_ns=0)], "plan")
+    assert found == Promise(S, 30 * S, 20 * S)  # 1 s x 30 days; 10 runs of 2 s
+
+
 def test_without_a_proposal_there_is_no_promise() -> None:
     assert promise([], "plan") == promise([decision("no_change")], "plan") == NO_PROMISE
     assert (NO_PROMISE.rank, NO_PROMISE.priority) == (0, 0)

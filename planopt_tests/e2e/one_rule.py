@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from planopt_assets.decide.stage import decide_queries
+from planopt_assets.engine.execute import Execution
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.model.plan import PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.observe.stage import observe
+from planopt_assets.observe.tasks import task_rows
 from planopt_assets.replan.stage import replan
 from planopt_assets.run import Run
 from planopt_assets.store.reader import StoreReader
@@ -80,6 +84,23 @@ class Tried:
         assert after
         return before, after
 
+    def again(self, query: str) -> tuple[Execution, Execution]:
+        """Run once more, as it is and as proposed, for what no trial stores: operators and single tasks."""
+        workspace, found = Workspace(self.workload), self.workload.query(query)
+        policies = (ORIGINAL, self.proposed(query))
+        before, after = (workspace.execute(found, 0, p, timeout_s=60, tier="debug", digest=False) for p in policies)
+        return before, after
+
+
+def operators(execution: Execution, kind: str) -> list[PlanNode]:
+    """Of one kind, in the plan as it ran."""
+    return [node for node in execution.final.nodes if node.kind == kind]
+
+
+def largest_task(execution: Execution, counter: str) -> int:
+    """The most that one task had of a counter of `task_counters`."""
+    return max(row[counter] for row in task_rows("", "", execution.tasks))
+
 
 def try_rule(
     folder: Path,
@@ -96,6 +117,13 @@ def try_rule(
     for stage in (observe, decide_queries, replan, validate):
         stage(run, [q.id for q in queries])
     return Tried(done, rule)
+
+
+def random_bytes(draw: np.random.Generator, rows: int, size: int) -> pa.Array:
+    """Values that no encoding makes smaller, so that files and shuffles are as large as what is in them."""
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(size), rows, [None, pa.py_buffer(draw.bytes(rows * size))]
+    ).cast(pa.binary())
 
 
 def write_table(folder: Path, name: str, columns: Mapping[str, pa.Array], files: int = 1) -> None:

@@ -263,6 +263,28 @@ def test_projections_below_are_looked_through() -> None:
     assert found_in(joined(120_000, 10, below=("Project", "Project"))) == [(120_000, 120)]
 
 
+def narrowed(*below: str) -> tuple[Plan, Plan]:
+    """The operator under the exchange was reckoned at 3,000 bytes, of rows three times as wide as the join gets."""
+    initial, final = joined(3_000, 50)
+    plans = []
+    for plan in (initial, final):
+        *above, last = plan.nodes
+        scans = [node(kind, last.index + 1 + i, last.index + i, kind) for i, kind in enumerate(below)]
+        plans.append(replace(plan, nodes=(*above, replace(last, row_bytes=28), *scans)))
+    return plans[0], plans[1]
+
+
+def test_an_estimate_for_wider_rows_is_brought_to_the_width_of_the_join() -> None:
+    assert found_in(narrowed("HashAggregate", "Scan parquet"), threshold=900) == [(1_000, 600)]
+
+
+@pytest.mark.parametrize("between", [(), ("ColumnarToRow",)])
+def test_a_filter_over_a_scan_is_reckoned_with_its_projection_and_brought_to_no_other_width(
+    between: tuple[str, ...],
+) -> None:
+    assert found_in(narrowed(*between, "Scan parquet"), threshold=900) == [(3_000, 600)]
+
+
 def test_an_exchange_that_feeds_no_join_is_of_no_interest() -> None:
     initial, final = joined(120_000, 10, above=("HashAggregate",))
     assert misled_joins(initial, final, THRESHOLD) == ()

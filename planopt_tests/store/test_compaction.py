@@ -147,12 +147,13 @@ def test_the_end_of_a_dagster_run_compacts_the_store_of_its_workload(tmp_path: P
 
 
 @pytest.mark.spark
-def test_spark_reads_the_same_goes_on_and_still_knows_what_it_wrote(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["", "file://"], ids=["without spark", "through spark"])
+def test_who_writes_goes_on_and_still_knows_what_was_written(spark: SparkSession, tmp_path: Path, scheme: str) -> None:
     root = str(tmp_path)
 
     def write(number: int) -> None:
-        row = {"query_id": "q", "child_id": f"c{number}", "parent_id": "p"}
-        writer.append(spark, root, workload="w", run_id=f"r{number}", stage="decide", rows={"lineage": [row]})
+        rows = {"lineage": [{"query_id": "q", "child_id": f"c{number}", "parent_id": "p"}]}
+        writer.append(lambda: spark, f"{scheme}{root}", workload="w", run_id=f"r{number}", stage="decide", rows=rows)
 
     def known() -> list[Any]:
         return sorted(r.child_id for r in spark.read.format("delta").load(f"{root}/lineage").collect())

@@ -37,6 +37,10 @@ class Table:
     largest_in_memory: int
 
     @property
+    def largest_needed(self) -> int:
+        return max(self.largest_written, self.largest_in_memory)
+
+    @property
     def saved_ns(self) -> int:
         rows = self.join.side(self.side).rows or 0
         return (rows + (self.join.side(OTHER[self.side]).rows or 0)) * SORT_ROW_NS - rows * HASH_ROW_NS
@@ -49,7 +53,7 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
     merged = [(e, j) for e in evidence.executions for j in e.joins if j.strategy == "SortMergeJoin" and _sides(j)]
     tables = [t for e, j in merged if (t := _table(e, j)) is not None]
     target = size_of(evidence, ADVISORY)
-    fitting = [t for t in tables if max(t.largest_written, t.largest_in_memory) <= LARGEST_MAP and t.saved_ns > 0]
+    fitting = [t for t in tables if t.largest_needed <= LARGEST_MAP and t.saved_ns > 0]
     facts: dict[str, int | float | str] = {
         "sort_merge_joins": len(merged),
         "joins_that_fit": len(fitting),
@@ -63,6 +67,8 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
     if not fitting and len(tables) < len(merged):
         words = f"{len(merged) - len(tables)} sort-merge joins lack rows, bytes or the sizes of their partitions"
         return cannot_tell(words, facts)
+    if not fitting and tables and max(t.largest_needed for t in tables) <= LARGEST_MAP:
+        return no_change("every table would fit, but building them costs as much as the sorts they spare", facts)
     if not fitting:
         words = f"a partition of the smaller input has {facts['largest_map_bytes']:,} bytes in memory"
         return no_change(f"{words}, a table may have {LARGEST_MAP:,}", facts)

@@ -8,12 +8,13 @@ Worked: 8 cores, a shuffle of 2,000,000 rows and 400 MB, median 10 MB, largest 2
 threshold goes to 100 MB, half the largest, and the advisory size to 25 MB. The largest partition holds 1,000,000 rows;
 eight tasks share them: 1,000,000 x 7/8 x (150 + 100) ns = 0.22 s by the clock.
 
-The total work does not fall: what is saved is the time the other cores wait.
+The total work does not fall: what is saved is the time the other cores wait. So it is proposed only where the clock
+counts, under objective `latency`.
 """
 
 from __future__ import annotations
 
-from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
+from planopt_assets.decide.answer import CLOCK_ONLY, Answer, cannot_tell, no_change, propose
 from planopt_assets.decide.join_sides import SHUFFLED_JOINS, fed_side, may_split
 from planopt_assets.decide.row_prices import MIB, SHUFFLE_ROW_NS, SORT_ROW_NS
 from planopt_assets.decide.setting_in_force import in_force, switched_on
@@ -66,14 +67,16 @@ def split_skew(evidence: Evidence) -> Answer:
         return no_change("one core gains nothing from more tasks", facts)
     if not any(x.rows for _, x in left_whole):
         return cannot_tell("the skewed shuffles do not tell how many rows went through them", facts)
+    if evidence.objective != "latency":
+        return no_change(f"{_finding(left_whole)}: splitting it {CLOCK_ONLY}", facts)
     return _proposal(evidence, left_whole, facts)
 
 
 def _proposal(
     evidence: Evidence, left_whole: list[tuple[Execution, Exchange]], facts: dict[str, int | float | str]
 ) -> Answer:
+    worst = _worst(left_whole)
     smallest = min(x.largest_bytes or 0 for _, x in left_whole)  # the settings must reach every one of them
-    worst = max((x for _, x in left_whole), key=lambda x: (x.largest_bytes or 0, -x.node))
     piece = min(size_of(evidence, ADVISORY), max(SMALLEST_PIECE, smallest // min(evidence.cores, MOST_PIECES)))
     lower = smallest // 2  # so that it still holds when the data is somewhat smaller
     settings = {}
@@ -92,11 +95,20 @@ def _proposal(
     }
     return propose(
         settings,
-        f"one partition has {worst.largest_bytes or 0:,} bytes, the median {worst.median_bytes or 0:,}, and Spark "
-        f"leaves it whole: pieces of {piece:,} would use all {evidence.cores} cores",
-        saved_cpu_ns=saved,
+        f"{_finding(left_whole)}: pieces of {piece:,} would use all {evidence.cores} cores",
+        saved_wall_ns=saved,
         arithmetic=facts,
     )
+
+
+def _worst(left_whole: list[tuple[Execution, Exchange]]) -> Exchange:
+    return max((x for _, x in left_whole), key=lambda x: (x.largest_bytes or 0, -x.node))
+
+
+def _finding(left_whole: list[tuple[Execution, Exchange]]) -> str:
+    worst = _worst(left_whole)
+    sizes = f"one partition has {worst.largest_bytes or 0:,} bytes, the median {worst.median_bytes or 0:,}"
+    return f"{sizes}, and Spark leaves it whole"
 
 
 def _splittable(execution: Execution, exchange: Exchange) -> bool:

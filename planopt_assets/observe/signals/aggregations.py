@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planopt_assets.model.plan import PlanNode
 from planopt_assets.model.signals import Aggregation, Spill
-from planopt_assets.observe.metrics import SPILL, actual_rows
+from planopt_assets.observe.metrics import SORT_FALLBACKS, SPILL, actual_rows
 from planopt_assets.observe.signals.join_text import key_count
 from planopt_assets.observe.signals.tree import Tree
 
@@ -33,9 +33,15 @@ def aggregations(tree: Tree) -> tuple[Aggregation, ...]:
                     rows_partial=actual_rows(partial),
                     groups=actual_rows(final),
                     keys=key_count(partial.detail),
+                    sorted_tasks=_sorted_tasks(partial),
                 ),
             )
     return tuple(found[index] for index in sorted(found))
+
+
+def _sorted_tasks(step: PlanNode) -> int | None:
+    """A hash aggregation counts the same, but falls back only where memory ends: no setting of groups changes that."""
+    return step.metric(SORT_FALLBACKS) if step.kind == "ObjectHashAggregate" else None
 
 
 def _merged(tree: Tree, final: PlanNode) -> PlanNode | None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from planopt_assets.model.plan import ROOT, Plan, PlanNode
-from planopt_assets.observe.metrics import FILE_BYTES, FILES, PARTITIONS, ROWS, SHUFFLE_BYTES, SHUFFLE_ROWS, SPILL
+from planopt_assets.observe.metrics import (
+    FILE_BYTES,
+    FILES,
+    PARTITIONS,
+    ROWS,
+    SHUFFLE_BYTES,
+    SHUFFLE_ROWS,
+    SORT_FALLBACKS,
+    SPILL,
+)
 from planopt_assets.observe.signals.tree import Tree
 
 _METRICS = {
@@ -16,6 +25,7 @@ _METRICS = {
     "size": FILE_BYTES,
     "partitions": PARTITIONS,
     "spill": SPILL,
+    "fallbacks": SORT_FALLBACKS,
 }
 SHUFFLE = "Exchange hashpartitioning(a#0, {}), ENSURE_REQUIREMENTS"
 

@@ -30,6 +30,19 @@ def test_a_grouping_has_what_went_in_what_the_first_step_left_and_its_groups(kin
     assert aggregations(tree(BY_TWO.format(kind, between))) == (expected,)
 
 
+@pytest.mark.parametrize(
+    ("kind", "sorted_tasks"), [("ObjectHashAggregate", 2), ("HashAggregate", None), ("SortAggregate", None)]
+)
+def test_only_an_object_aggregation_sorts_for_the_number_of_its_groups(kind: str, sorted_tasks: int | None) -> None:
+    outline = f"""
+{kind} | {kind}(keys=[a#0], functions=[collect_set(c#2)]) | rows=900 fallbacks=1
+  Exchange | shuffle 200 | wrote=1800
+    {kind} | {kind}(keys=[a#0], functions=[partial_collect_set(c#2)]) | rows=1800 fallbacks=2
+      Scan parquet | table sales | rows=5000
+"""
+    assert [a.sorted_tasks for a in aggregations(tree(outline))] == [sorted_tasks]
+
+
 def test_a_grouping_that_needs_no_shuffle_still_has_two_steps() -> None:
     outline = """
 HashAggregate | HashAggregate(keys=[a#0], functions=[sum(c#2)]) | rows=5
