@@ -236,10 +236,10 @@ class Experiment:
                 verdict = replace(verdict, reason=f"{STOPPED}: {verdict.reason}")
             if verdict is not None:
                 self._settled[policy_id] = verdict
-        if winner := next((p for p, v in self._settled.items() if v.outcome == "accept"), None):
+        for winner in [p for p, v in self._settled.items() if v.outcome == "accept"]:
             for policy_id in self._open():
-                reason = outrun(self._policies[policy_id], self._policies[winner])
-                self._settled[policy_id] = _plain("inconclusive", reason)
+                if reason := outrun(self._policies[policy_id], self._policies[winner]):
+                    self._settled[policy_id] = _plain("inconclusive", reason)
 
     def _confirmed(self, policy_id: str, verdict: Verdict) -> Verdict:
         """Before anything is accepted: rows one by one where digests are not enough (floating point, ties)."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from planopt_assets.model.policy import Policy
+from planopt_assets.replan.candidates import compose
 from planopt_assets.validate.rules import Rules
 
 
@@ -81,7 +82,13 @@ def next_runners(waiting: Sequence[Policy], work: Mapping[str, int]) -> list[Pol
 
 
 def outrun(policy: Policy, winner: Policy) -> str:
-    """Why a candidate that was waiting need not run any more."""
+    """Why a candidate that was waiting need not run once another is accepted; empty where both could be in force.
+
+    Worked: fewer partitions and larger splits fail together, then fewer partitions are accepted alone. Larger splits go
+    on: if they are accepted too, another combination may be made of what is. Even fewer partitions are outrun.
+    """
     if policy.within(winner):
         return f"not tried by itself: it is part of {winner.describe()}, which is accepted"
+    if compose(policy, winner):
+        return ""
     return f"outrun: {winner.describe()} did less work in its first run, and is accepted"
