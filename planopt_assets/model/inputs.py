@@ -51,7 +51,7 @@ def input_fingerprint(
         "inp",
         {
             "query": known_as or query_fingerprint(query, source_text),
-            "runs_per_day": query.runs_per_day,
+            "runs_per_day": float(query.runs_per_day),  # 24 and 24.0 are the same, but not as text
             "tables": sorted([t.name, t.table_id, t.version] for t in tables),
             "master": workload.master,
             "settings": dict(workload.spark_settings),
