@@ -1,4 +1,4 @@
-"""`planopt demo` in a process of its own, on four of its ten queries."""
+"""`planopt demo` in a process of its own, on four of its ten queries, with one pair of trials for each candidate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from planopt_assets.demo import APPENDS
 from planopt_assets.engine.delta_log import newest_version
 from planopt_tests.cli.test_cli import NO_JAVA, ok, planopt
+from planopt_tests.promote.lenient_planopt import lenient_planopt
 
 pytestmark = pytest.mark.e2e
 
@@ -23,14 +24,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(folder: Path) -> None:
     words = ["demo", *FOUR, "--scale", "0.01", "--folder", "here", "--json"]
-    facts = ok(planopt(*words, cwd=folder))
+    facts = ok(lenient_planopt(*words, cwd=folder))
     queries = {q["id"]: q for q in facts["queries"]}
     assert list(queries) == FOUR
     assert queries["audit_sample"]["outcome"] == "inconclusive"
     assert "varies from run to run" in queries["audit_sample"]["reason"]
     assert queries["nation_directory"]["outcome"] == "no_change"
     for query in ("late_shipments", "brand_share"):  # a parameterised query and a DataFrame callable
-        assert queries[query]["outcome"] in ("accept", "inconclusive", "reject")
+        assert queries[query]["outcome"] == "accept"
         assert queries[query]["results_equal"] is True
         assert queries[query]["policy"] == {"spark.sql.shuffle.partitions": "2"}
         gain = queries[query]["gain"]

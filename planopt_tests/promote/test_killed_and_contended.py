@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner
 
-from planopt_assets import cli
-from planopt_assets.crash_points import EXIT_CODE, POINTS, VARIABLE
+from planopt_assets.crash_points import EXIT_CODE, POINTS
 from planopt_assets.defs.instance import dagster_home
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.run import read_standings
 from planopt_assets.store.lineage import Node, tree
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.workload import load_workload
-from planopt_tests.cli.test_cli import NO_JAVA, ok
+from planopt_tests.cli.test_cli import NO_JAVA, here, ok
 from planopt_tests.conftest import make_tables, write_workload_file
 from planopt_tests.fresh_python import ROOT
+from planopt_tests.one_pass import OnePass
+from planopt_tests.promote.lenient_planopt import lenient_planopt as planopt
+from planopt_tests.promote.racing_promotion import promote_when_both_are_ready
 
 pytestmark = pytest.mark.e2e
 
@@ -38,19 +37,12 @@ SQL = {
 QUERIES = "\n".join(f'  - {{id: {query}, sql: "{text}", runs_per_day: 1000}}' for query, text in SQL.items())
 PARTITIONS = "spark.sql.shuffle.partitions"
 # What is run when, and where it dies. All queries are tried in one go; then one after the other is promoted.
-DEATHS = {
-    "after_validate_trials": (),
-    "after_validate_verdicts": (),
+TRYING = {"after_validate_trials": (), "after_validate_verdicts": ()}
+PROMOTING = {
     "after_promotion_commit": ("by_shop",),
     "after_promote_lineage": ("by_shop", "by_note"),
     "after_promote_event": ("by_both",),
 }
-
-
-def planopt(*words: str, cwd: Path, die_at: str = "", env: dict[str, str] | None = None) -> Any:
-    environment = {**(env or os.environ), "PYTHONPATH": str(ROOT), VARIABLE: die_at}
-    command = [sys.executable, "-m", "planopt_tests.promote.lenient_planopt", *words]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 def promoted(folder: Path, query: str) -> list[tuple[int, str, str]]:
@@ -61,20 +53,23 @@ def promoted(folder: Path, query: str) -> list[tuple[int, str, str]]:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workload whose every run was killed, each one at the next point."""
+    """A workload whose every run was killed, each one at the next point; two of them with their Spark."""
     folder = make_tables(tmp_path_factory.mktemp("killed"))
     write_workload_file(folder, QUERIES, mode="auto")
-    assert tuple(DEATHS) == POINTS
-    for point, queries in DEATHS.items():
-        done = planopt("run", *queries, "--json", cwd=folder, die_at=point)
-        assert done.returncode == EXIT_CODE, (point, done.stdout, done.stderr)
-        if point == "after_validate_verdicts":
-            shutil.copytree(folder, folder.with_name("judged"))  # all accepted, nothing promoted
+    assert (*TRYING, *PROMOTING) == POINTS
+    for deaths in (TRYING, PROMOTING):
+        commands = [[point, "run", *queries, "--json"] for point, queries in deaths.items()]
+        done = planopt(json.dumps(commands), cwd=folder, module="planopt_tests.promote.forking_planopt")
+        ended = [*map(int, done.stdout.split()), done.returncode]
+        assert ended == [EXIT_CODE] * len(deaths), (done.stdout, done.stderr)
     return folder
 
 
-def test_killed_at_every_point_and_started_again_each_policy_is_promoted_exactly_once(killed: Path) -> None:
-    facts = ok(planopt("run", "--json", cwd=killed))
+def test_killed_at_every_point_and_started_again_each_policy_is_promoted_exactly_once(
+    killed: Path, spark: SparkSession
+) -> None:
+    facts = here("run", cwd=killed)
+    assert {query["id"] for query in facts["queries"]} == set(SQL)
     for query in facts["queries"]:
         assert query["outcome"] == "accept"
         assert promoted(killed, query["id"]) == [(1, "accepted", query["policy_id"])]
@@ -101,13 +96,6 @@ def test_dagster_learned_of_the_promotion_with_its_state_and_reason(killed: Path
     told = {r.partition_key: r.asset_materialization.metadata for r in found if r.asset_materialization}
     assert (told["by_both"]["generation"].value, told["by_both"]["state"].value) == (1, "accepted")
     assert told["by_both"]["reason"].value
-
-
-def here(*words: str, cwd: Path) -> Any:
-    """The same command in this process, with the session of the suite: it need not start another Spark."""
-    done = CliRunner().invoke(cli.app, [*words, "--json", "-w", str(cwd / "planopt.yaml")], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
 
 
 def test_a_person_pins_and_rolls_back_and_only_writing_needs_java(killed: Path, spark: SparkSession) -> None:
@@ -140,24 +128,22 @@ def test_a_person_pins_and_rolls_back_and_only_writing_needs_java(killed: Path, 
     assert (states[accepted], states[four.id]) == ("reverted", "reverted")
 
 
-def test_of_two_processes_that_promote_at_once_exactly_one_wins_and_the_other_says_so(killed: Path) -> None:
-    folder = killed.with_name("judged")
-    file = folder / "planopt.yaml"
-    assert promoted(folder, "by_shop") == []
-    (folder / "meeting").mkdir()
-    command = [sys.executable, "-m", "planopt_tests.promote.racing_promotion", str(file), "by_shop"]
+def test_of_two_processes_that_promote_at_once_exactly_one_wins_and_the_other_says_so(
+    one_pass: OnePass, tmp_path: Path
+) -> None:
+    one_pass.copied(tmp_path, after="validate")
+    file = write_workload_file(tmp_path, QUERIES.splitlines()[0], mode="auto")
+    assert promoted(tmp_path, "by_shop") == []
+    (tmp_path / "meeting").mkdir()
+    command = [sys.executable, "-m", "planopt_tests.promote.racing_promotion", str(file), "by_shop", "one"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    both = [
-        subprocess.Popen(
-            [*command, name, "2"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for name in ("one", "other")
-    ]
-    said = sorted(process.communicate(timeout=300)[0].strip() for process in both)
-    assert [words.partition(":")[0] for words in said] == ["lost", "won"], said
-    assert said[0].startswith("lost: PLN-402 query by_shop: somebody else wrote generation 1")
-    assert [(number, state) for number, state, _ in promoted(folder, "by_shop")] == [(1, "accepted")]
-    assert len(list((folder / "meeting").iterdir())) == 2  # both were about to write
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as one:
+        said = [promote_when_both_are_ready(file, "by_shop", "other"), one.communicate(timeout=300)[0].strip()]
+    lost, won = sorted(said)
+    assert [words.partition(":")[0] for words in (lost, won)] == ["lost", "won"], said
+    assert lost.startswith("lost: PLN-402 query by_shop: somebody else wrote generation 1")
+    assert [(number, state) for number, state, _ in promoted(tmp_path, "by_shop")] == [(1, "accepted")]
+    assert len(list((tmp_path / "meeting").iterdir())) == 2  # both were about to write
 
 
 def _all(node: Node) -> list[Node]:
