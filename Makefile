@@ -10,8 +10,8 @@ help: ## list these targets
 demo: $(READY) ## the whole loop on TPC-H data, with a report; ARGS="..." goes to `planopt demo`
 	.venv/bin/planopt demo $(ARGS)
 
-test: $(READY) ## all tests; ARGS="-m fast" for those that need no JVM
-	.venv/bin/python -m pytest $(ARGS)
+test: $(READY) ## all tests, in two processes; ARGS="-m fast" for those that need no JVM, in one
+	$(if $(ARGS),.venv/bin/python -m pytest $(ARGS),bash tools/test.sh)
 
 ui: $(READY) ## Dagster with the demo loaded, on 127.0.0.1
 	.venv/bin/planopt ui

@@ -51,8 +51,8 @@ GROUPS = "SELECT shop, count(note) AS notes, sum(id) AS total FROM sales GROUP B
 ORDERED = "SELECT shop, count(*) AS n FROM sales GROUP BY shop ORDER BY shop"
 
 
-def test_the_same_result_is_accepted(spark, tables: Path) -> None:
-    verdict = verdict_of(tables, GROUPS)
+def test_the_same_result_is_accepted(spark, unchanging_tables: Path) -> None:
+    verdict = verdict_of(unchanging_tables, GROUPS)
     assert (verdict.outcome, verdict.results_equal) == ("accept", True)
 
 
@@ -105,8 +105,10 @@ def test_the_same_result_is_accepted(spark, tables: Path) -> None:
         ("another column type", "SELECT id FROM sales", lambda f: f.select(F.col("id").cast("string").alias("id")), ""),
     ],
 )
-def test_another_result_is_rejected(spark, tables: Path, what: str, sql: str, tamper: Tamper, words: str) -> None:
-    verdict = verdict_of(tables, sql, tamper)
+def test_another_result_is_rejected(
+    spark, unchanging_tables: Path, what: str, sql: str, tamper: Tamper, words: str
+) -> None:
+    verdict = verdict_of(unchanging_tables, sql, tamper)
     assert (verdict.outcome, verdict.results_equal) == ("reject", False), what
     assert words in verdict.reason
 
@@ -130,12 +132,14 @@ def test_another_result_is_rejected(spark, tables: Path, what: str, sql: str, ta
         ("no row at all", "SELECT id, amount FROM sales WHERE id < 0", lambda f: f),
     ],
 )
-def test_what_is_the_same_to_a_reader_is_accepted(spark, tables: Path, what: str, sql: str, tamper: Tamper) -> None:
-    assert verdict_of(tables, sql, tamper).outcome == "accept", what
+def test_what_is_the_same_to_a_reader_is_accepted(
+    spark, unchanging_tables: Path, what: str, sql: str, tamper: Tamper
+) -> None:
+    assert verdict_of(unchanging_tables, sql, tamper).outcome == "accept", what
 
 
 @pytest.mark.parametrize("sql", ["SELECT id, rand() AS r FROM sales", "SELECT id FROM sales ORDER BY rand() LIMIT 5"])
-def test_a_query_that_varies_by_itself_is_inconclusive(spark, tables: Path, sql: str) -> None:
-    verdict = verdict_of(tables, sql)
+def test_a_query_that_varies_by_itself_is_inconclusive(spark, unchanging_tables: Path, sql: str) -> None:
+    verdict = verdict_of(unchanging_tables, sql)
     assert verdict.outcome == "inconclusive"
     assert "varies from run to run" in verdict.reason

@@ -20,7 +20,7 @@ from planopt_assets.model.workload import Query
 from planopt_assets.observe.fingerprint import shape
 from planopt_assets.observe.sql_tokens import SPARK
 from planopt_assets.replan.text_joins import text_joins
-from planopt_tests.conftest import workload_of
+from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.replan.test_text_joins import COUNTED
 
 pytestmark = pytest.mark.spark
@@ -53,10 +53,16 @@ def joins(plan: Plan) -> list[str]:
     return [" ".join(shape(node)) for node in plan.nodes if node.kind.endswith("Join")]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = make_tables(tmp_path_factory.mktemp("hints"))
+    (made / "queries.py").write_text(MODULE)
+    return made
+
+
 @pytest.fixture
-def workspace(spark: SparkSession, tables: Path) -> Workspace:
-    (tables / "queries.py").write_text(MODULE)
-    return Workspace(workload_of(tables, [GROUPED, FRAME], allow_python=True))
+def workspace(spark: SparkSession, folder: Path) -> Workspace:
+    return Workspace(workload_of(folder, [GROUPED, FRAME], allow_python=True))
 
 
 def run(workspace: Workspace, sql: str, policy: Policy) -> list[str]:

@@ -26,8 +26,8 @@ ONE = Query("one", sql="SELECT id FROM sales WHERE note = 'n3'")
 
 
 @pytest.fixture
-def workspace(spark, tables: Path) -> Workspace:
-    return Workspace(workload_of(tables, [ONE]))
+def workspace(spark, unchanging_tables: Path) -> Workspace:
+    return Workspace(workload_of(unchanging_tables, [ONE]))
 
 
 def entry_of(spark, name: str):
