@@ -36,7 +36,7 @@ def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(folder: Path) -> No
         assert queries[query]["policy"] == {"spark.sql.shuffle.partitions": "2"}
         gain = queries[query]["gain"]
         assert gain["low"] <= gain["ratio"] <= gain["high"]
-        assert 0.9 <= gain["confidence"] < 1
+        assert gain["confidence"] is None  # one pair has no interval
     for query in queries.values():
         assert (query["generation"] == 1) == (query["outcome"] == "accept")
     assert Path(facts["report"]).is_file()
