@@ -51,6 +51,9 @@ class Counters:
     matched_rows: int | None = None
     # Since schema version 3.
     shuffle_blocks: int | None = None  # writing tasks times planned partitions: each is paid for, empty or not
+    # Since schema version 4: inside aggregations, which change neither plan nor rows.
+    large_maps: int | None = None  # hash aggregations with groups that their small, fast map had no room for
+    sort_fallback_tasks: int | None = None  # tasks of aggregations that gave up hashing and sorted
 
     @staticmethod
     def names() -> tuple[str, ...]:

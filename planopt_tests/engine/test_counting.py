@@ -109,6 +109,8 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "read_rows": 0,
         "matched_rows": 0,
         "shuffle_blocks": 0,  # this plan has no shuffle
+        "large_maps": 0,
+        "sort_fallback_tasks": 0,
     }
 
 
@@ -138,6 +140,20 @@ def shuffle(partitioning: str, written: int) -> PlanNode:
 def test_blocks_are_writing_tasks_times_planned_partitions(shuffles: list[PlanNode], blocks: int) -> None:
     found = counted([STAGE], plan=Plan("final", tuple(shuffles), "x"))
     assert found.shuffle_blocks == blocks * STAGE["numCompleteTasks"] // 4
+
+
+def aggregate(kind: str, **metrics: int) -> PlanNode:
+    return PlanNode(0, -1, kind, f"{kind}(keys=[k#0])", tuple((n.replace("_", " "), v) for n, v in metrics.items()))
+
+
+def test_an_aggregation_that_needs_its_large_map_or_sorts_is_counted() -> None:
+    nodes = (
+        aggregate("HashAggregate", avg_hash_probes_per_key=10, number_of_sort_fallback_tasks=1),
+        aggregate("HashAggregate", avg_hash_probes_per_key=0),
+        aggregate("ObjectHashAggregate", number_of_sort_fallback_tasks=2),
+    )
+    found = counted([STAGE], plan=Plan("final", nodes, "x"))
+    assert (found.large_maps, found.sort_fallback_tasks) == (1, 3)
 
 
 def test_an_execution_without_stages_costs_only_the_driver() -> None:
