@@ -52,7 +52,7 @@ class Counters:
     # Since schema version 3.
     shuffle_blocks: int | None = None  # writing tasks times planned partitions: each is paid for, empty or not
     # Since schema version 4: inside aggregations, which change neither plan nor rows.
-    large_maps: int | None = None  # hash aggregations with groups that their small, fast map had no room for
+    map_memory_bytes: int | None = None  # of hash aggregations, for groups that found no place in their fast map
     sort_fallback_tasks: int | None = None  # tasks of aggregations that gave up hashing and sorted
 
     @staticmethod

@@ -10,7 +10,7 @@ ROWS = "number of output rows"
 PARTITIONS = "number of partitions"
 SPILL = "spill size"
 SORT_FALLBACKS = "number of sort fallback tasks"
-HASH_PROBES = "avg hash probes per key"  # of the large map of an aggregation; 0: it was not needed
+PEAK_MEMORY = "peak memory"
 DATA_SIZE = "data size"
 
 

@@ -22,7 +22,7 @@ DETERMINISTIC = {
     "broadcast_bytes": _SLACK_BYTES,
     "memory_spill_bytes": _SLACK_BYTES,
     "disk_spill_bytes": _SLACK_BYTES,
-    "large_maps": 0,
+    "map_memory_bytes": _SLACK_BYTES,
     "sort_fallback_tasks": 0,
 }
 

@@ -109,7 +109,7 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "read_rows": 0,
         "matched_rows": 0,
         "shuffle_blocks": 0,  # this plan has no shuffle
-        "large_maps": 0,
+        "map_memory_bytes": 0,
         "sort_fallback_tasks": 0,
     }
 
@@ -146,14 +146,15 @@ def aggregate(kind: str, **metrics: int) -> PlanNode:
     return PlanNode(0, -1, kind, f"{kind}(keys=[k#0])", tuple((n.replace("_", " "), v) for n, v in metrics.items()))
 
 
-def test_an_aggregation_that_needs_its_large_map_or_sorts_is_counted() -> None:
+def test_what_aggregations_hold_in_their_maps_and_their_tasks_that_sort_are_counted() -> None:
     nodes = (
-        aggregate("HashAggregate", avg_hash_probes_per_key=10, number_of_sort_fallback_tasks=1),
-        aggregate("HashAggregate", avg_hash_probes_per_key=0),
+        aggregate("HashAggregate", peak_memory=700, number_of_sort_fallback_tasks=1),
+        aggregate("HashAggregate", peak_memory=50),
         aggregate("ObjectHashAggregate", number_of_sort_fallback_tasks=2),
+        aggregate("Sort", peak_memory=9_000),
     )
     found = counted([STAGE], plan=Plan("final", nodes, "x"))
-    assert (found.large_maps, found.sort_fallback_tasks) == (1, 3)
+    assert (found.map_memory_bytes, found.sort_fallback_tasks) == (750, 3)
 
 
 def test_an_execution_without_stages_costs_only_the_driver() -> None:
