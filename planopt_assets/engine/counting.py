@@ -12,7 +12,7 @@ from planopt_assets.model.plan import Plan
 from planopt_assets.model.scan import ScanFacts
 from planopt_assets.observe.explain_text import EXTRACTOR as EXPLAIN_TEXT
 from planopt_assets.observe.fingerprint import partition_count
-from planopt_assets.observe.metrics import FILE_BYTES, FILES, SHUFFLE_BYTES, total
+from planopt_assets.observe.metrics import FILE_BYTES, FILES, PEAK_MEMORY, SHUFFLE_BYTES, SORT_FALLBACKS, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ def count(
         broadcast_bytes=_broadcast(final),
         cache_reads=sum(n.kind.startswith("InMemoryTableScan") for n in final.nodes),
         shuffle_blocks=_blocks(sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]), final),
+        map_memory_bytes=_map_memory(final),
+        sort_fallback_tasks=None if final.extractor == EXPLAIN_TEXT else total(final, SORT_FALLBACKS),
         **(_funnel(scans) if scans is not None else {}),
     )
 
@@ -92,6 +94,13 @@ def _broadcast(final: Plan) -> int | None:
     if final.extractor == EXPLAIN_TEXT:
         return None
     return sum(n.metric("data size") or 0 for n in final.nodes if n.kind == "BroadcastExchange")
+
+
+def _map_memory(final: Plan) -> int | None:
+    """What the maps behind the fast ones held, over all tasks; the step that merges has no fast map before its own."""
+    if final.extractor == EXPLAIN_TEXT:
+        return None
+    return sum(n.metric(PEAK_MEMORY) or 0 for n in final.nodes if n.kind == "HashAggregate")
 
 
 def _blocks(writing_tasks: int, final: Plan) -> int:

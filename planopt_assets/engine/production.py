@@ -29,6 +29,7 @@ _DELTAS_OWN = ("Delta: ", "$anonfun$recordDeltaOperation")
 _NEVER_KNOWN = ("cpu_ns", "planning_cpu_ns", "result_rows")
 _KNOWN_FROM_THE_PLAN = (
     *("planning_wall_ns", "scan_files", "scan_bytes", "broadcast_bytes", "cache_reads", "shuffle_blocks"),
+    *("map_memory_bytes", "sort_fallback_tasks"),
 )
 
 

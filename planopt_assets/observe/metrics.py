@@ -10,6 +10,7 @@ ROWS = "number of output rows"
 PARTITIONS = "number of partitions"
 SPILL = "spill size"
 SORT_FALLBACKS = "number of sort fallback tasks"
+PEAK_MEMORY = "peak memory"
 DATA_SIZE = "data size"
 
 

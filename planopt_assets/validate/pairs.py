@@ -22,6 +22,8 @@ DETERMINISTIC = {
     "broadcast_bytes": _SLACK_BYTES,
     "memory_spill_bytes": _SLACK_BYTES,
     "disk_spill_bytes": _SLACK_BYTES,
+    "map_memory_bytes": _SLACK_BYTES,
+    "sort_fallback_tasks": 0,
 }
 
 

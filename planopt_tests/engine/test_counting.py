@@ -109,6 +109,8 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "read_rows": 0,
         "matched_rows": 0,
         "shuffle_blocks": 0,  # this plan has no shuffle
+        "map_memory_bytes": 0,
+        "sort_fallback_tasks": 0,
     }
 
 
@@ -138,6 +140,21 @@ def shuffle(partitioning: str, written: int) -> PlanNode:
 def test_blocks_are_writing_tasks_times_planned_partitions(shuffles: list[PlanNode], blocks: int) -> None:
     found = counted([STAGE], plan=Plan("final", tuple(shuffles), "x"))
     assert found.shuffle_blocks == blocks * STAGE["numCompleteTasks"] // 4
+
+
+def aggregate(kind: str, **metrics: int) -> PlanNode:
+    return PlanNode(0, -1, kind, f"{kind}(keys=[k#0])", tuple((n.replace("_", " "), v) for n, v in metrics.items()))
+
+
+def test_what_aggregations_hold_in_their_maps_and_their_tasks_that_sort_are_counted() -> None:
+    nodes = (
+        aggregate("HashAggregate", peak_memory=700, number_of_sort_fallback_tasks=1),
+        aggregate("HashAggregate", peak_memory=50),
+        aggregate("ObjectHashAggregate", number_of_sort_fallback_tasks=2),
+        aggregate("Sort", peak_memory=9_000),
+    )
+    found = counted([STAGE], plan=Plan("final", nodes, "x"))
+    assert (found.map_memory_bytes, found.sort_fallback_tasks) == (750, 3)
 
 
 def test_an_execution_without_stages_costs_only_the_driver() -> None:

@@ -41,7 +41,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "the seed": {"workload": replace(WORKLOAD, seed=7)},
     "leave to run Python": {"workload": replace(WORKLOAD, allow_python=True)},
     "the version of Spark": {"contract": {**CONTRACT, "spark": "4.3.0"}},
-    "the version of the judge": {"contract": {**CONTRACT, "judge": "judge@2"}},
+    "the version of the judge": {"contract": {**CONTRACT, "judge": "judge@another"}},
 }
 
 SAME: dict[str, dict[str, Any]] = {

@@ -284,6 +284,13 @@ def test_the_same_plan_with_other_counters_is_judged() -> None:
         ("shuffle_write_bytes", [402_116, 402_116], [402_207, 402_207], False),  # less than 64 KiB
         ("shuffle_write_bytes", [4 * MIB, 4 * MIB], [2 * MIB, 2 * MIB], True),
         ("scan_files", [0, 0], [1, 1], True),
+        (
+            "map_memory_bytes",
+            [80 * MIB, 80 * MIB],
+            [70 * MIB, 70 * MIB],
+            True,
+        ),  # all that an aggregation's larger map changes
+        ("sort_fallback_tasks", [2, 2], [0, 0], True),
         ("cpu_ns", [1, 1], [9, 9], False),  # a clock
     ],
 )
