@@ -67,6 +67,7 @@ def count(
         broadcast_bytes=_broadcast(final),
         cache_reads=sum(n.kind.startswith("InMemoryTableScan") for n in final.nodes),
         shuffle_blocks=_blocks(sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]), final),
+        input_bytes=_sum(stages, "inputBytes"),
         **(_funnel(scans) if scans is not None else {}),
     )
 

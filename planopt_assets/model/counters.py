@@ -51,6 +51,9 @@ class Counters:
     matched_rows: int | None = None
     # Since schema version 3.
     shuffle_blocks: int | None = None  # writing tasks times planned partitions: each is paid for, empty or not
+    # Since schema version 4. What tasks read through the file system: footers, indexes, dictionaries. Not how much data
+    # was read, for Parquet's vectored reads are not in it; but where only the reader works differently, this tells.
+    input_bytes: int | None = None
 
     @staticmethod
     def names() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _TEXT, _LONG, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(pa.string())

@@ -23,7 +23,7 @@ from planopt_assets.validate.work import work_falls
 
 __all__ = ["JUDGE_VERSION", "METRIC", "Pair", "Rules", "judge", "ratio_interval", "results_equal"]
 
-JUDGE_VERSION = "judge@2"
+JUDGE_VERSION = "judge@3"
 METRIC = {"cpu": "cpu_ns", "latency": "wall_ns", "bytes": "scan_bytes"}
 _OTHER_CLOCK = {"cpu": "wall_ns", "latency": "cpu_ns", "bytes": "wall_ns"}
 

@@ -24,6 +24,7 @@ NAMES = [
     "numFailedTasks",
     "numKilledTasks",
     "inputRecords",
+    "inputBytes",
     "shuffleWriteBytes",
     "shuffleWriteRecords",
     "shuffleReadBytes",
@@ -109,6 +110,7 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "read_rows": 0,
         "matched_rows": 0,
         "shuffle_blocks": 0,  # this plan has no shuffle
+        "input_bytes": three["inputBytes"],
     }
 
 
