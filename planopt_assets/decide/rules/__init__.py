@@ -29,7 +29,7 @@ from planopt_assets.decide.rules import (
 )
 from planopt_assets.model.evidence import Evidence
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 
 RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
     # First, because what a shuffle costs decides how much any later change can gain.
