@@ -270,6 +270,7 @@ def test_the_same_plan_with_other_counters_is_judged() -> None:
         ("shuffle_write_bytes", [402_116, 402_116], [402_207, 402_207], False),  # less than 64 KiB
         ("shuffle_write_bytes", [4 * MIB, 4 * MIB], [2 * MIB, 2 * MIB], True),
         ("scan_files", [0, 0], [1, 1], True),
+        ("input_bytes", [51_303, 51_303], [17_863, 17_863], True),  # a reader that no longer looks into page indexes
         ("cpu_ns", [1, 1], [9, 9], False),  # a clock
     ],
 )
