@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from planopt_assets.decide.stage import decide_queries
+from planopt_assets.engine.session import open_session
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.model.plan import Plan
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.observe.stage import observe
@@ -37,10 +41,11 @@ COUNTERS_DECIDE = Rules(
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What the loop stored about its queries."""
+    """What the loop stored about its queries, and the workspace it ran in."""
 
     workload: Workload
     rule: str
+    workspace: Workspace
 
     def rows(self, table: str, query: str) -> list[dict[str, Any]]:
         return StoreReader(self.workload.store, self.workload.name).rows(table, query_id=query)
@@ -80,6 +85,12 @@ class Tried:
         assert after
         return before, after
 
+    def ran(self, query: str) -> tuple[Plan, Plan]:
+        """The query run once more as it is and as the rule proposed: plans with metrics, for what no counter shows."""
+        one = self.workload.query(query)
+        runs = [self.workspace.execute(one, 0, p, timeout_s=60).final for p in (ORIGINAL, self.proposed(query))]
+        return runs[0], runs[1]
+
 
 def try_rule(
     folder: Path,
@@ -88,21 +99,54 @@ def try_rule(
     *,
     allow: Sequence[str] = (),
     rules: Rules = COUNTERS_DECIDE,
+    settings: Mapping[str, str] | None = None,
     **changes: Any,
 ) -> Tried:
-    """The loop over `queries` on the tables in `folder`/data; `allow` names the only knobs that may be touched."""
+    """The loop over `queries` on the tables in `folder`/data; `allow` names the only knobs that may be touched.
+
+    `settings` are those of the user's own session, in which the queries are as they are.
+    """
     done = workload_of(folder, list(queries), knobs=Knobs(allow=tuple(allow)), mode="advise", **changes)
-    run = Run(Workspace(done), str(uuid.uuid4()), rules=rules)
-    for stage in (observe, decide_queries, replan, validate):
-        stage(run, [q.id for q in queries])
-    return Tried(done, rule)
+    session = open_session(done)
+    workspace = Workspace(done, session.newSession)
+    run = Run(workspace, str(uuid.uuid4()), rules=rules)
+    with _in_new_sessions(session, settings or {}):
+        for stage in (observe, decide_queries, replan, validate):
+            stage(run, [q.id for q in queries])
+    return Tried(done, rule, workspace)
 
 
-def write_table(folder: Path, name: str, columns: Mapping[str, pa.Array], files: int = 1) -> None:
-    """A Delta table of so many files, each with the next share of the rows."""
-    from deltalake import write_deltalake
+@contextmanager
+def _in_new_sessions(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """As if Spark had been started with these settings: a new session begins with what the application's conf holds."""
+    java: Any = spark
+    java._jsparkSession.sessionState()  # Spark copies the conf once, when it is first needed: that must be before
+    conf = java.sparkContext._jsc.sc().conf()
+    for name, value in settings.items():
+        conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            conf.remove(name)
+
+
+def write_table(
+    folder: Path,
+    name: str,
+    columns: Mapping[str, pa.Array],
+    files: int = 1,
+    *,
+    rows_per_group: int | None = None,
+    dictionaries: bool = True,
+) -> None:
+    """A Delta table of so many files, each with the next share of the rows, in row groups of a size."""
+    from deltalake import ColumnProperties, WriterProperties, write_deltalake
 
     table = pa.table(dict(columns))
     share = -(-table.num_rows // files)
+    encoded = ColumnProperties(dictionary_enabled=dictionaries)
+    how = WriterProperties(max_row_group_size=rows_per_group, default_column_properties=encoded)
     for start in range(0, table.num_rows, share):
-        write_deltalake(folder / "data" / name, table.slice(start, share), mode="append")
+        part = table.slice(start, share)
+        write_deltalake(folder / "data" / name, part, mode="append", writer_properties=how)
