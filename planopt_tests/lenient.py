@@ -9,6 +9,7 @@ LENIENT = Rules(
     shuffle_limit=1000.0,
     tasks_limit=1000.0,
     noise_limit=1000.0,
+    slack_gc_ns=10**12,
     reject_unchanged=False,
     min_pairs=1,
     max_pairs=1,

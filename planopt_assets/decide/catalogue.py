@@ -18,7 +18,6 @@ _CATALYST = "org.apache.spark.sql.catalyst.optimizer"
 
 # Rules whose only work is to make plans cheaper, so that leaving one out gives the same rows; each has a known price.
 EXCLUDABLE_RULES: tuple[str, ...] = (
-    f"{_CATALYST}.MergeSubplans",
     f"{_CATALYST}.PushDownLeftSemiAntiJoin",
     f"{_CATALYST}.PushLeftSemiLeftAntiThroughJoin",
 )

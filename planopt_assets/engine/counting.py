@@ -12,7 +12,18 @@ from planopt_assets.model.plan import Plan
 from planopt_assets.model.scan import ScanFacts
 from planopt_assets.observe.explain_text import EXTRACTOR as EXPLAIN_TEXT
 from planopt_assets.observe.fingerprint import partition_count
-from planopt_assets.observe.metrics import FILE_BYTES, FILES, PEAK_MEMORY, SHUFFLE_BYTES, SORT_FALLBACKS, total
+from planopt_assets.observe.metrics import (
+    DATA_SIZE,
+    FILE_BYTES,
+    FILES,
+    PEAK_MEMORY,
+    ROWS,
+    SHUFFLE_BYTES,
+    SORT_FALLBACKS,
+    total,
+)
+
+_MOST_ROW_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,7 @@ def count(
         shuffle_blocks=_blocks(sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]), final),
         map_memory_bytes=_map_memory(final),
         sort_fallback_tasks=None if final.extractor == EXPLAIN_TEXT else total(final, SORT_FALLBACKS),
+        input_bytes=_sum(stages, "inputBytes"),
         **(_funnel(scans) if scans is not None else {}),
     )
 
@@ -91,9 +103,11 @@ def _scanned(final: Plan, scans: Sequence[ScanFacts] | None, metric: str) -> int
 
 
 def _broadcast(final: Plan) -> int | None:
+    """A table that is broadcast tells the pages it holds: 64 MiB for 192 rows. So a row counts as 1 KiB at most."""
     if final.extractor == EXPLAIN_TEXT:
         return None
-    return sum(n.metric("data size") or 0 for n in final.nodes if n.kind == "BroadcastExchange")
+    tables = [n for n in final.nodes if n.kind == "BroadcastExchange"]
+    return sum(min(n.metric(DATA_SIZE) or 0, (n.metric(ROWS) or 0) * _MOST_ROW_BYTES) for n in tables)
 
 
 def _map_memory(final: Plan) -> int | None:

@@ -52,9 +52,12 @@ class Counters:
     matched_rows: int | None = None
     # Since schema version 3.
     shuffle_blocks: int | None = None  # writing tasks times planned partitions: each is paid for, empty or not
-    # Since schema version 4: inside aggregations, which change neither plan nor rows.
+    # Since schema version 4. Inside aggregations, which change neither plan nor rows.
     map_memory_bytes: int | None = None  # of hash aggregations, for groups that found no place in their fast map
     sort_fallback_tasks: int | None = None  # tasks of aggregations that gave up hashing and sorted
+    # What tasks read through the file system: footers, indexes, dictionaries. Not how much data was read, for Parquet's
+    # vectored reads are not in it; but where only the reader works differently, this tells.
+    input_bytes: int | None = None
 
     @staticmethod
     def names() -> tuple[str, ...]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Sequence
 
 from planopt_assets.model.plan import ROOT, Plan
-from planopt_assets.observe.fingerprint import shape
+from planopt_assets.observe.fingerprint import scanned_table, shape
 
 Splits = dict[str, list[int]]
+
+_PUSHED = re.compile(r"PushedFilters: (\[.*?\]), ReadSchema: ")
 
 
 def plan_diff(before: Plan, after: Plan, splits_before: Splits, splits_after: Splits) -> str:
@@ -16,7 +20,25 @@ def plan_diff(before: Plan, after: Plan, splits_before: Splits, splits_after: Sp
     >>> plan_diff(Plan("initial", (), "x"), Plan("initial", (), "x"), {"t": [65]}, {"t": [3]})
     '-scan of t in 65 tasks\\n+scan of t in 3 tasks'
     """
-    lines = difflib.unified_diff(outline(before, splits_before), outline(after, splits_after), lineterm="", n=0)
+    return _diff(outline(before, splits_before), outline(after, splits_after))
+
+
+def pushed_diff(before: Plan, after: Plan) -> str:
+    """What scans hand to their readers, where that changed: a rewritten predicate leaves every operator as it was.
+
+    Worked: `(day = 5 AND f(x)) OR (day = 7 AND g(x))` is not handed on, its companion is:
+    `-scan of sales is handed []` and `+scan of sales is handed [Or(EqualTo(day,5),EqualTo(day,7))]`.
+    """
+    return _diff(_handed(before), _handed(after))
+
+
+def _handed(plan: Plan) -> list[str]:
+    tables = [(scanned_table(node), _PUSHED.search(node.detail)) for node in plan.nodes]
+    return [f"scan of {table} is handed {found[1]}" for table, found in tables if table is not None and found]
+
+
+def _diff(before: Sequence[str], after: Sequence[str]) -> str:
+    lines = difflib.unified_diff(before, after, lineterm="", n=0)
     return "\n".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---"))
 
 

@@ -9,7 +9,7 @@ from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
-from planopt_assets.replan.diff import Splits, plan_diff
+from planopt_assets.replan.diff import Splits, plan_diff, pushed_diff
 from planopt_assets.replan.effects import idle_hint_words, runtime_parts, visible_parts
 
 if TYPE_CHECKING:
@@ -86,5 +86,6 @@ class _Plans:
         found = ""
         for binding in range(len(self._query.bindings)):
             (old, old_splits), (new, new_splits) = self.of(before, binding), self.of(after, binding)
-            found = found or plan_diff(old, new, old_splits, new_splits)
+            parts = (plan_diff(old, new, old_splits, new_splits), pushed_diff(old, new))
+            found = found or "\n".join(part for part in parts if part)
         return found

@@ -78,7 +78,8 @@ def _regressed(
     counted = set(proof["trial_ids"]) - warm_ups
     sizes = _sizes(counters, observed)
     evidence = [_sized(c, sizes) for c in counters if c["execution_id"] in counted]
-    found = regression(evidence, later, [c for c in live if c["policy_id"] == ORIGINAL.id])
+    control = [c for c in live if c["policy_id"] == ORIGINAL.id]
+    found = regression(evidence, later, control, since=promoted["recorded_at"])
     return Revert("last_good", found.reason, None, (*found.evidence, *known)) if found else None
 
 

@@ -14,6 +14,7 @@ _SLACK_SHARE = 0.02
 DETERMINISTIC = {
     "tasks": 0,
     "input_rows": 0,
+    "input_bytes": 0,
     "scan_files": 0,
     "scan_bytes": 0,
     "shuffle_write_rows": 0,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from planopt_assets.decide.stage import decide_queries
 from planopt_assets.engine.execute import Execution
+from planopt_assets.engine.session import open_session
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.model.plan import PlanNode
+from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.observe.stage import observe
@@ -33,6 +36,7 @@ COUNTERS_DECIDE = Rules(
     min_gain=-1000.0,
     wall_limit=1000.0,
     noise_limit=1000.0,
+    slack_gc_ns=10**12,
     min_pairs=1,
     max_pairs=1,
 )
@@ -41,10 +45,11 @@ COUNTERS_DECIDE = Rules(
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What the loop stored about its queries."""
+    """What the loop stored about its queries, and the workspace it ran in."""
 
     workload: Workload
     rule: str
+    workspace: Workspace
 
     def rows(self, table: str, query: str) -> list[dict[str, Any]]:
         return StoreReader(self.workload.store, self.workload.name).rows(table, query_id=query)
@@ -86,10 +91,14 @@ class Tried:
 
     def again(self, query: str) -> tuple[Execution, Execution]:
         """Run once more, as it is and as proposed, for what no trial stores: operators and single tasks."""
-        workspace, found = Workspace(self.workload), self.workload.query(query)
-        policies = (ORIGINAL, self.proposed(query))
-        before, after = (workspace.execute(found, 0, p, timeout_s=60, tier="debug", digest=False) for p in policies)
+        one, policies = self.workload.query(query), (ORIGINAL, self.proposed(query))
+        before, after = (self.workspace.execute(one, 0, p, timeout_s=60, tier="debug") for p in policies)
         return before, after
+
+    def ran(self, query: str) -> tuple[Plan, Plan]:
+        """The plans of both, with metrics."""
+        before, after = self.again(query)
+        return before.final, after.final
 
 
 def operators(execution: Execution, kind: str) -> list[PlanNode]:
@@ -109,14 +118,21 @@ def try_rule(
     *,
     allow: Sequence[str] = (),
     rules: Rules = COUNTERS_DECIDE,
+    settings: Mapping[str, str] | None = None,
     **changes: Any,
 ) -> Tried:
-    """The loop over `queries` on the tables in `folder`/data; `allow` names the only knobs that may be touched."""
+    """The loop over `queries` on the tables in `folder`/data; `allow` names the only knobs that may be touched.
+
+    `settings` are those of the user's own session, in which the queries are as they are.
+    """
     done = workload_of(folder, list(queries), knobs=Knobs(allow=tuple(allow)), mode="advise", **changes)
-    run = Run(Workspace(done), str(uuid.uuid4()), rules=rules)
-    for stage in (observe, decide_queries, replan, validate):
-        stage(run, [q.id for q in queries])
-    return Tried(done, rule)
+    session = open_session(done)
+    workspace = Workspace(done, session.newSession)
+    run = Run(workspace, str(uuid.uuid4()), rules=rules)
+    with _in_new_sessions(session, settings or {}):
+        for stage in (observe, decide_queries, replan, validate):
+            stage(run, [q.id for q in queries])
+    return Tried(done, rule, workspace)
 
 
 def random_bytes(draw: np.random.Generator, rows: int, size: int) -> pa.Array:
@@ -126,11 +142,37 @@ def random_bytes(draw: np.random.Generator, rows: int, size: int) -> pa.Array:
     ).cast(pa.binary())
 
 
-def write_table(folder: Path, name: str, columns: Mapping[str, pa.Array], files: int = 1) -> None:
-    """A Delta table of so many files, each with the next share of the rows."""
-    from deltalake import write_deltalake
+@contextmanager
+def _in_new_sessions(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """As if Spark had been started with these settings: a new session begins with what the application's conf holds."""
+    java: Any = spark
+    java._jsparkSession.sessionState()  # Spark copies the conf once, when it is first needed: that must be before
+    conf = java.sparkContext._jsc.sc().conf()
+    for name, value in settings.items():
+        conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            conf.remove(name)
+
+
+def write_table(
+    folder: Path,
+    name: str,
+    columns: Mapping[str, pa.Array],
+    files: int = 1,
+    *,
+    rows_per_group: int | None = None,
+    dictionaries: bool = True,
+) -> None:
+    """A Delta table of so many files, each with the next share of the rows, in row groups of a size."""
+    from deltalake import ColumnProperties, WriterProperties, write_deltalake
 
     table = pa.table(dict(columns))
     share = -(-table.num_rows // files)
+    encoded = ColumnProperties(dictionary_enabled=dictionaries)
+    how = WriterProperties(max_row_group_size=rows_per_group, default_column_properties=encoded)
     for start in range(0, table.num_rows, share):
-        write_deltalake(folder / "data" / name, table.slice(start, share), mode="append")
+        part = table.slice(start, share)
+        write_deltalake(folder / "data" / name, part, mode="append", writer_properties=how)

@@ -24,6 +24,7 @@ NAMES = [
     "numFailedTasks",
     "numKilledTasks",
     "inputRecords",
+    "inputBytes",
     "shuffleWriteBytes",
     "shuffleWriteRecords",
     "shuffleReadBytes",
@@ -39,8 +40,8 @@ PLAN = Plan(
     "final",
     (
         PlanNode(0, -1, "BroadcastHashJoin", "", (("data size", 999),)),
-        PlanNode(1, 0, "BroadcastExchange", "", (("data size", 5),)),
-        PlanNode(2, 0, "BroadcastExchange", "", (("data size", 7),)),
+        PlanNode(1, 0, "BroadcastExchange", "", (("data size", 5), ("number of output rows", 1))),
+        PlanNode(2, 0, "BroadcastExchange", "", (("data size", 7), ("number of output rows", 2))),
         PlanNode(3, 0, "BroadcastExchange", "reused"),
         PlanNode(4, 1, "Scan parquet", "", (("number of files read", 3), ("size of files read", 300))),
         PlanNode(5, 2, "Scan parquet", "", (("number of files read", 4), ("size of files read", 400))),
@@ -68,6 +69,11 @@ def counted(
         result_rows=8,
         cpu_has_executors=cpu_has_executors,
     )
+
+
+def test_a_broadcast_that_tells_whole_pages_counts_a_kibibyte_a_row_at_most() -> None:
+    pages = PlanNode(0, -1, "BroadcastExchange", "", (("data size", 64 << 20), ("number of output rows", 192)))
+    assert counted(plan=Plan("final", (pages,), "x")).broadcast_bytes == 192 * 1024
 
 
 def test_every_counter_is_in_its_place_and_unit() -> None:
@@ -111,6 +117,7 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "shuffle_blocks": 0,  # this plan has no shuffle
         "map_memory_bytes": 0,
         "sort_fallback_tasks": 0,
+        "input_bytes": three["inputBytes"],
     }
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from planopt_assets.model.plan import Plan
-from planopt_assets.replan.diff import plan_diff
+from planopt_assets.model.plan import Plan, PlanNode
+from planopt_assets.replan.diff import plan_diff, pushed_diff
 from planopt_tests.observe.captured import Info, captured, node, plan_of, replaced
 
 pytestmark = pytest.mark.fast
@@ -72,3 +72,18 @@ def test_the_diff_the_other_way_round_swaps_the_signs() -> None:
     signs = str.maketrans("+-", "-+")
     assert sorted(line.translate(signs) for line in forth.splitlines()) == sorted(back.splitlines())
     assert forth
+
+
+def scan(pushed: str) -> Plan:
+    detail = f"Scan parquet Batched: true, Table: sales, PushedFilters: {pushed}, ReadSchema: struct<day:bigint>"
+    return Plan("initial", (PlanNode(0, -1, "Scan parquet", detail),), "x")
+
+
+def test_what_a_reader_is_handed_is_a_change_that_no_operator_shows() -> None:
+    before, after = scan("[]"), scan("[Or(EqualTo(day,5),EqualTo(day,7)), In(day, [1,2])]")
+    assert plan_diff(before, after, {}, {}) == ""
+    assert pushed_diff(before, after).splitlines() == [
+        "-scan of sales is handed []",
+        "+scan of sales is handed [Or(EqualTo(day,5),EqualTo(day,7)), In(day, [1,2])]",
+    ]
+    assert pushed_diff(after, after) == ""

@@ -84,6 +84,13 @@ def test_a_run_does_not_count(row: Row) -> None:
     assert found(row) is None
 
 
+def test_original_seen_on_the_data_of_now_tells_more_than_original_before_the_promotion() -> None:
+    moved = at(3, ran("obs-r2-q-b0", ORIGINAL.id, "observe", shuffle_write_bytes=330 * MB))
+    dear = at(3, ran("exe-1", **DEAR))
+    assert found(dear, moved) is None  # the one of 90 MB, from before, is in the store as well
+    assert found(dear) is not None
+
+
 def test_warm_ups_are_no_evidence() -> None:
     # With the warm-up's 900 MB the median of three would still be 80 MB; alone it would hide everything.
     only = verdict_of(A, trial_ids=["tri-warm", "tri-o"])

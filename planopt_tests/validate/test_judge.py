@@ -291,6 +291,7 @@ def test_the_same_plan_with_other_counters_is_judged() -> None:
             True,
         ),  # all that an aggregation's larger map changes
         ("sort_fallback_tasks", [2, 2], [0, 0], True),
+        ("input_bytes", [51_303, 51_303], [17_863, 17_863], True),  # a reader that no longer looks into page indexes
         ("cpu_ns", [1, 1], [9, 9], False),  # a clock
     ],
 )
