@@ -27,7 +27,8 @@ from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.lenient import LENIENT
 
 STAGES = (observe, decide_queries, replan, validate, promote)
-BY_SHOP = Query("by_shop", sql="SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day=1000)
+# 1000.0 as a workload file has it: 1000 would be other inputs than those of the same query read from a file.
+BY_SHOP = Query("by_shop", sql="SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day=1000.0)
 
 
 def new_run(workload: Workload) -> Run:

@@ -16,8 +16,11 @@ from planopt_assets.run import Run
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.lenient import LENIENT
 
+PAIRS_VARIABLE = "PLANOPT_TEST_PAIRS"
+_PAIRS = int(os.environ.get(PAIRS_VARIABLE, "1"))
+
 # Every process here is cold: its first execution may take longer than a candidate is given.
-PATIENT = replace(LENIENT, timeout_floor_s=300.0)
+PATIENT = replace(LENIENT, timeout_floor_s=300.0, min_pairs=_PAIRS, max_pairs=_PAIRS)
 
 
 def lenient_planopt(
