@@ -12,13 +12,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from statistics import fmean, median, variance
 from typing import Any
 
 from planopt_assets.model.policy import ORIGINAL
 
 Row = Mapping[str, Any]
+Moment = Any  # as rows have it in `recorded_at`; only compared
 CLOCKS = ("cpu_ns", "wall_ns")
 RECENT = 3  # control runs that speak for how original does now
 
@@ -51,7 +51,7 @@ def regression(
     later: Sequence[Row],
     control: Sequence[Row] = (),
     limits: Limits | None = None,
-    since: datetime | None = None,
+    since: Moment | None = None,
 ) -> Regression | None:
     """The first counter beyond its limit, or clocks that are surely slower; None: it holds, or nobody can tell.
 
@@ -82,7 +82,7 @@ def found_worse(verdict: Row) -> bool:
 class _Arms:
     """The medians of both arms of the trials, per binding, and how far original has moved since."""
 
-    def __init__(self, evidence: Sequence[Row], control: Sequence[Row], since: datetime | None) -> None:
+    def __init__(self, evidence: Sequence[Row], control: Sequence[Row], since: Moment | None) -> None:
         self.policy = [r for r in evidence if r["policy_id"] != ORIGINAL.id]
         self.original = [r for r in evidence if r["policy_id"] == ORIGINAL.id]
         self.control = control
