@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import uuid
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,8 @@ class ProductionLog:
                     workload.store,
                     workload=workload.name,
                     run_id=self._run_id,
-                    stage=f"{PURPOSE}:{use.session.marker}",
+                    # One transaction for each time: the same use may wait through several.
+                    stage=f"{PURPOSE}:{uuid.uuid4().hex}",
                     rows=rows,
                 ),
             )

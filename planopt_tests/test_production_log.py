@@ -126,6 +126,16 @@ def test_a_frame_nobody_ran_waits_until_somebody_does_and_is_recorded_once(workl
     assert len(counted(workload)) == 1
 
 
+def test_a_frame_that_runs_after_a_later_one_was_recorded_is_recorded_too(workload: Workload) -> None:
+    log, first, second = log_of(workload), Session(marker="first"), Session([RAN], marker="second")
+    log.keep(use(first))
+    log.keep(use(second))
+    log.flush()
+    first.runs_so_far.append(RAN)
+    log.flush()
+    assert [r["execution_id"] for r in counted(workload)] == ["exe-second-q-0", "exe-first-q-0"]
+
+
 def test_an_open_block_is_left_to_its_own_end(workload: Workload) -> None:
     log = log_of(workload)
     log.in_block = True

@@ -13,6 +13,7 @@ from planopt_assets.decide.history import History
 from planopt_assets.model.decision import Decision, proposals
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.verdict import NOT_TRIED
 from planopt_assets.model.workload import Workload
 from planopt_assets.observe.evidence import evidence_from_rows
 from planopt_assets.promote.chain import taken_back
@@ -96,7 +97,7 @@ def history_of(standing: Standing) -> History:
                 taken_back=gone.get(v["verdict_id"]) if v["outcome"] == "accept" else None,
             )
             for v in standing.past_verdicts
-            if v["recorded_at"] < seen
+            if v["recorded_at"] < seen and not v["reason"].startswith(NOT_TRIED)  # nothing ran: nothing is known
         ),
     )
 

@@ -51,7 +51,9 @@ def count(
     planning_wall, planning_cpu = sum(c.wall_ns for c in planning), sum(c.cpu_ns for c in planning)
     return Counters(
         wall_ns=planning_wall + running.wall_ns,
-        cpu_ns=planning_cpu + running.cpu_ns + (0 if cpu_has_executors else executor_cpu),
+        # In local mode tasks are threads of the driver; those that ended meanwhile are in the stages only.
+        cpu_ns=planning_cpu
+        + (max(running.cpu_ns, executor_cpu) if cpu_has_executors else running.cpu_ns + executor_cpu),
         planning_wall_ns=planning_wall,
         planning_cpu_ns=planning_cpu,
         planning_jobs=planning_jobs,

@@ -7,6 +7,7 @@ policy. Without them, pairs of q17 differed by 5 % and not by 19 %.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CpuReading:
-    """Nanoseconds of every thread of the program, by its id, and of all Python workers together."""
+    """Nanoseconds of every thread of the program and of every Python worker, by id, and of workers that have ended."""
 
-    threads: dict[str, int]
-    workers_ns: int
+    threads: Mapping[str, int]
+    workers: Mapping[int, int]
+    ended_workers_ns: int = 0  # always 0 where the system does not tell
+
+    def until(self, later: CpuReading) -> int:
+        """What was used from this reading to a later one.
+
+        Worked: thread 1 went from 5 to 8 s and thread 2 is new with 1 s: 4 s. Worker 7 had 30 s and has ended; if the
+        system tells of 31 s in ended workers, that is 1 s more.
+        """
+        together = sum(later.workers.values()) + later.ended_workers_ns
+        before = sum(self.workers.values()) + self.ended_workers_ns
+        return _growth(self.threads, later.threads) + max(together - before, _growth(self.workers, later.workers))
+
+
+def _growth(before: Mapping[Any, int], after: Mapping[Any, int]) -> int:
+    return sum(ns - before.get(one, 0) for one, ns in after.items())
 
 
 class ProgramCpu:
     """Reads the CPU of the driver's threads and of its Python workers; in local mode the tasks of executors are there.
 
-    What a thread spent that ends between two readings is lost. Those of tasks are kept for a minute.
+    What a thread spent that ends between two readings is lost. Those of tasks end after a minute without one: there
+    the stages tell (`counting.py`). On a cluster, Python workers are where the executors are, and in no counter.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -41,31 +58,31 @@ class ProgramCpu:
         ids = self._threads.getAllThreadIds()
         times = self._threads.getThreadCpuTime(ids)
         found = zip(self._numbers(ids), self._numbers(times), strict=True)
-        return CpuReading({thread: int(ns) for thread, ns in found if ns != "-1"}, self._workers_ns())
+        threads = {thread: int(ns) for thread, ns in found if ns != "-1"}
+        return CpuReading(threads, *self._workers())
 
     def since(self, start: CpuReading) -> int:
         """Nanoseconds from a reading till now."""
-        now = self.read()
-        program = sum(ns - start.threads.get(thread, 0) for thread, ns in now.threads.items())
-        return program + now.workers_ns - start.workers_ns
+        return start.until(self.read())
 
     def _numbers(self, array: Any) -> list[str]:
         """A Java array as text: one call, where asking for each element would be hundreds."""
         return str(self._arrays.toString(array)).strip("[]").split(", ")
 
-    def _workers_ns(self) -> int:
-        """All processes below the JVM; what ended ones took is kept by the process that waited for them."""
-        seconds = _ended(self._process)
+    def _workers(self) -> tuple[dict[int, int], int]:
+        """All processes below the JVM, and what ended ones took, which is kept by the process that waited for them."""
+        workers, ended = {}, _ended_ns(self._process)
         for child in self._process.children(recursive=True):
             try:
                 times = child.cpu_times()
-                seconds += times.user + times.system + _ended(child)
+                workers[child.pid] = round((times.user + times.system) * 1e9)
+                ended += _ended_ns(child)
             except psutil.Error:  # it has just ended: its parent tells
                 continue
-        return round(seconds * 1e9)
+        return workers, ended
 
 
-def _ended(process: psutil.Process) -> float:
-    """Seconds of children that have ended; only Linux tells."""
+def _ended_ns(process: psutil.Process) -> int:
+    """Of children that have ended; only Linux tells."""
     times = process.cpu_times()
-    return float(getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0))
+    return round((getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)) * 1e9)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Outcome = Literal["accept", "reject", "inconclusive"]
+NOT_TRIED = "not tried by itself"  # how the reason of a verdict begins that no execution is behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class Gain:
 
     def describe(self) -> str:
         """
-        >>> Gain("cpu", 0.70, 0.61, 0.80, 0.92).describe()
-        'cpu -30% (-39% to -20% at 92%)'
+        >>> Gain("cpu", 0.70, 0.61, 0.80, 0.95).describe()
+        'cpu -30% (-39% to -20% at 95%)'
         >>> Gain("bytes", 0.50, 0.50, 0.50).describe()
         'bytes -50% (-50% to -50%)'
         """

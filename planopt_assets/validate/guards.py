@@ -34,8 +34,9 @@ def repeating_guards(pairs: Sequence[Pair], rules: Rules, *, spill_slack: int) -
 
 def clock_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Criterion, ...]:
     """Every binding by the objective, and the wall clock: large broadcasts save executor CPU and take longer."""
-    wall = ratio_guard("wall_ns", [p.totals("wall_ns") for p in pairs], rules)
-    return (*_binding_guards(pairs, metric, rules), wall, _gc_guard(pairs, rules))
+    clocks = ("wall_ns", "cpu_ns") if metric == "scan_bytes" else ("wall_ns",)  # fewer bytes may not cost CPU either
+    guarded = [ratio_guard(name, [p.totals(name) for p in pairs], rules) for name in clocks]
+    return (*_binding_guards(pairs, metric, rules), *guarded, _gc_guard(pairs, rules))
 
 
 def _gc_guard(pairs: Sequence[Pair], rules: Rules) -> Criterion:

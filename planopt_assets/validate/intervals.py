@@ -37,9 +37,11 @@ def _paired(logs: Sequence[float], confidence: float) -> float:
 def _two_samples(values: Values, confidence: float) -> float:
     """Half of the interval of the difference of two means with a common spread.
 
-    What meets both sides of a pair alike widens it, so it is rather too wide than too narrow. But it knows the spread
-    from twice as many values. Worked: 3 pairs, both sides with a deviation of 0.05. At 95 % and 4 degrees of freedom it
-    is 2.78 x 0.05 x sqrt(2 / 3) = 0.11; from the 3 log ratios, with 2 degrees, it would be 4.30 x 0.07 / 1.73 = 0.18.
+    What meets both sides of a pair alike widens it; what meets one at the cost of the other, as the first place in a
+    round may, is kept small by the order of the rounds. It knows the spread from twice as many values.
+
+    Worked: 3 pairs, both sides with a deviation of 0.05. At 95 % and 4 degrees of freedom it is
+    2.78 x 0.05 x sqrt(2 / 3) = 0.11; from the 3 log ratios, with 2 degrees, it would be 4.30 x 0.07 / 1.73 = 0.18.
     """
     count = len(values)
     spread = variance([math.log(b) for b, _ in values]) + variance([math.log(c) for _, c in values])

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.verdict import NOT_TRIED
 from planopt_assets.replan.candidates import compose
 from planopt_assets.validate.rules import Rules
 
@@ -88,7 +89,7 @@ def outrun(policy: Policy, winner: Policy) -> str:
     on: if they are accepted too, another combination may be made of what is. Even fewer partitions are outrun.
     """
     if policy.within(winner):
-        return f"not tried by itself: it is part of {winner.describe()}, which is accepted"
+        return f"{NOT_TRIED}: it is part of {winner.describe()}, which is accepted"
     if compose(policy, winner):
         return ""
-    return f"outrun: {winner.describe()} did less work in its first run, and is accepted"
+    return f"outrun: {winner.describe()} is accepted, and both cannot be in force"

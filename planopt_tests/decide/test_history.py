@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,10 +11,13 @@ from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.decide import decide
 from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, History, recall, similar
+from planopt_assets.decide.stage import history_of
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.verdict import NOT_TRIED
 from planopt_assets.model.workload import Knobs
+from planopt_tests import rows
 from planopt_tests.decide.cases import OPEN_COST, SHUFFLE, WORKED
 
 pytestmark = pytest.mark.fast
@@ -212,3 +216,22 @@ def test_the_same_history_in_another_order_gives_the_same_decisions() -> None:
     verdicts = [REJECTED, replace(ACCEPTED, policy=BOTH, verdict_id="ver-1-q-can_2")]
     one, other = (decide(WORKED, Knobs(), history=history(*v), now=NOW) for v in (verdicts, verdicts[::-1]))
     assert repr(one) == repr(other)
+
+
+# From stored rows
+
+
+def test_a_part_that_was_not_tried_by_itself_is_not_remembered_as_tried() -> None:
+    early, late = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    context = {"canonical_fingerprint": "can", "context_hash": "ctx", "input_bytes": 10, "recorded_at": early}
+    reasons = [f"{NOT_TRIED}: it is part of a, b, which is accepted", "noise hides the gain"]
+    found = [
+        history_of(
+            rows.standing(
+                artifacts=[rows.artifact(recorded_at=late)],
+                past_verdicts=[rows.verdict(outcome="inconclusive", reason=reason, **context)],
+            )
+        ).verdicts
+        for reason in reasons
+    ]
+    assert [[v.reason for v in verdicts] for verdicts in found] == [[], ["noise hides the gain"]]

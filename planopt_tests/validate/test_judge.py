@@ -96,6 +96,14 @@ def test_the_objective_latency_is_judged_by_the_wall_clock() -> None:
     assert verdict_on(faster, "cpu").outcome == "reject"
 
 
+@pytest.mark.parametrize(("clock", "ratio", "outcome"), [("cpu_s", 1.04, "accept"), ("cpu_s", 2.0, "reject")])
+def test_fewer_bytes_may_not_cost_cpu(clock: str, ratio: float, outcome: str) -> None:
+    dearer = [
+        pair(counters(wall_s=3), counters(**{clock: 3 * ratio * n}, wall_s=3, scan_bytes=50 * MIB)) for n in NOISE
+    ]
+    assert verdict_on(dearer, "bytes").outcome == outcome
+
+
 def test_the_objective_bytes_needs_no_interval() -> None:
     fewer = [pair(counters(), counters(cpu_s=3 * n, scan_bytes=50 * MIB)) for n in NOISE]
     verdict = verdict_on(fewer, "bytes", done=False)

@@ -33,6 +33,16 @@ def test_the_same_seed_query_and_round_give_the_same_order_in_another_process() 
     assert output_of(code, hash_seed=3) == f"{orders(ARMS)}\n"
 
 
+def test_every_second_round_is_the_one_before_it_the_other_way_round() -> None:
+    found = orders(ARMS, rounds=19)
+    assert all(found[n + 1] == found[n][::-1] for n in range(1, 18, 2))
+
+
+def test_neither_side_has_the_first_place_more_than_twice_in_three_pairs() -> None:
+    firsts = [[round_order(["a", "b"], SEED, f"q{q}", n)[0] for n in (1, 2, 3)] for q in range(50)]
+    assert {firsts_of.count("a") for firsts_of in firsts} == {1, 2}
+
+
 def test_the_baseline_is_not_always_first() -> None:
     first = [order[0] for order in orders(["original", "candidate"])]
     assert set(first) == {"original", "candidate"}
