@@ -2,10 +2,11 @@
 
 Executions are measured once (`aa_record.py`): each query against itself under another policy id, interleaved. Twenty
 experiments per query are then drawn from them (`aa_sample.resampled`) and judged round by round, as
-`validate/experiment.py` does. Four studies over the same executions:
+`validate/experiment.py` does. Five studies over the same executions:
 
   same         as measured: same plan, same counters
   clocks       as measured, but as if the plan were another: only the clocks can tell, and may err once in 400
+  work         as measured, but as if the twin did half the work: its clocks did not follow, and may not confirm it
   gain         the twin's clocks are 30 % shorter: the clocks alone have to find it
   gain + work  that, and the twin does half the work: counters show it, the clocks confirm
 """
@@ -50,6 +51,7 @@ class Study:
 STUDIES = (
     Study("same", same_plan=True),
     Study("clocks"),
+    Study("work", halved=True),
     Study("gain", clocks=0.7),
     Study("gain + work", clocks=0.7, halved=True),
 )

@@ -53,14 +53,14 @@ def judge(pairs: Sequence[Pair], *, objective: Objective, rules: Rules, done: bo
     if look.likely.low > 1 - rules.min_gain:
         return look.verdict("reject", f"no gain of {rules.min_gain:.0%} or more: {look.gain.describe()}")
     if done or (len(pairs) >= rules.foresight_pairs and not _may_settle(look, rules)):
-        return look.verdict("inconclusive", f"{_unsettled(look, rules)}: {look.gain.describe()}")
+        return look.verdict("inconclusive", f"{_unsettled(look, rules, done=done)}: {look.gain.describe()}")
     return None
 
 
-def _unsettled(look: _Look, rules: Rules) -> str:
+def _unsettled(look: _Look, rules: Rules, *, done: bool) -> str:
     if undecided := [c for c in look.guards if c.passed is None]:
         return f"noise hides whether {undecided[0].name} stays within its limit"
-    if look.pairs < rules.min_pairs and not look.work.passed:
+    if done and look.pairs < rules.min_pairs and not look.work.passed:
         return f"only {look.pairs} of at least {rules.min_pairs} pairs, as clocks alone need, could be run"
     return "noise hides the gain"
 

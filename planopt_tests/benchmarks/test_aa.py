@@ -9,11 +9,12 @@ import pytest
 
 from benchmarks.aa import REPETITIONS, STUDIES, Tally, main, tallied
 from benchmarks.aa_sample import Sample, dump, load, resampled
+from planopt_assets.validate.rules import Rules
 
 pytestmark = pytest.mark.fast
 
 FILE = Path(__file__).with_name("aa_sample.json")
-SAME, CLOCKS, GAIN, GAIN_AND_WORK = STUDIES
+SAME, CLOCKS, WORK, GAIN, GAIN_AND_WORK = STUDIES
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,12 @@ def test_clocks_alone_accept_a_query_against_itself_no_more_often_than_their_loo
     tally = tallies[CLOCKS.name]
     assert tally.experiments == 20 * REPETITIONS
     assert tally.accepted <= 1  # five looks of 0.05 % each
+
+
+def test_less_work_that_the_clocks_did_not_follow_is_accepted_no_more_often_than_its_looks_allow(
+    tallies: dict[str, Tally],
+) -> None:
+    assert tallies[WORK.name].accepted <= Rules().confirm_error * 20 * REPETITIONS
 
 
 def test_a_gain_of_thirty_percent_is_mostly_accepted_and_sooner_where_counters_show_it(
