@@ -2,7 +2,7 @@
 
 Executions are measured once (`aa_record.py`): each query against itself under another policy id, interleaved. Twenty
 experiments per query are then drawn from them (`aa_sample.resampled`) and judged round by round, as
-`validate/experiment.py` does. Five studies over the same executions:
+`loop/experiment.py` does. Five studies over the same executions:
 
   same         as measured: same plan, same counters
   clocks       as measured, but as if the plan were another: only the clocks can tell, and may err once in 400
@@ -24,8 +24,8 @@ from pathlib import Path
 from benchmarks.aa_sample import RecordedPair, Sample, dump, load, resampled
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.validate.judge import judge
+from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
-from planopt_assets.validate.rules import Rules
 
 QUERIES, REPETITIONS = 20, 20
 _HALVED = ("tasks", "input_rows", "scan_files", "shuffle_blocks", "shuffle_write_rows", "shuffle_write_bytes")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.aa_sample import TWIN, Ran, RecordedPair
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.observe.fingerprint import topology_hash
-from planopt_assets.validate.schedule import round_order
+from planopt_assets.observe.plans.fingerprint import topology_hash
+from planopt_assets.validate.round_order import round_order
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace

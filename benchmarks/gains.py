@@ -22,20 +22,20 @@ from typing import Any
 from benchmarks.tpc.adaptations import adapted
 from benchmarks.tpc.texts import texts
 from benchmarks.tpc.workload import workload as tpc_workload
-from planopt_assets.decide.stage import decide_queries
-from planopt_assets.demo import prepare
+from planopt_assets.cli.demo_tables import prepare
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run, read_standings
+from planopt_assets.loop.stages.decide import decide_queries
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.loop.stages.promote import promote
+from planopt_assets.loop.stages.replan import replan
+from planopt_assets.loop.stages.validate import validate
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
 from planopt_assets.model.workload import Budgets, Query, Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.promote.stage import promote
-from planopt_assets.replan.stage import replan
-from planopt_assets.run import Run, read_standings
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.validate.intervals import ratio_interval
-from planopt_assets.validate.schedule import round_order
-from planopt_assets.validate.stage import validate
+from planopt_assets.validate.round_order import round_order
 from planopt_assets.workload.load import load_workload
 
 CONFIDENCE = 0.95

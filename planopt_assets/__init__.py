@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace
-    from planopt_assets.tuned_query import tuned
+    from planopt_assets.job.tuned_query import tuned
     from planopt_assets.workload import load_workload
 
 __version__ = "0.1.0"
@@ -15,7 +15,7 @@ __all__ = ["Workspace", "load_workload", "tuned"]
 _HOMES = {
     "Workspace": "planopt_assets.engine.workspace",
     "load_workload": "planopt_assets.workload",
-    "tuned": "planopt_assets.tuned_query",
+    "tuned": "planopt_assets.job.tuned_query",
 }
 
 

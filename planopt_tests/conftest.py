@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from planopt_assets import redaction
+from planopt_assets.model import redaction
 from planopt_assets.model.workload import Query, Table, Workload
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def secrets_of_one_test() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session every Spark test shares, made exactly as planopt makes it."""
-    from planopt_assets.engine.session import open_session
+    from planopt_assets.engine.sessions.session import open_session
 
     blank = Workload("tests", Path("planopt.yaml"), "store", (), (), MASTER, tuple(sorted(SETTINGS.items())))
     session = open_session(blank)

@@ -14,9 +14,9 @@ from planopt_assets.model.scan import Funnel, ScanFacts, Size
 from planopt_assets.model.table_facts import Column, Constraint, Protocol, TableFacts, snapshot_hash
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.bundle import planned_parts
-from planopt_assets.observe.canonical import canonical_form, canonical_from_analyzed
-from planopt_assets.observe.contract import contract_hash, contract_of
-from planopt_assets.observe.logical import normalise_logical
+from planopt_assets.observe.plans.logical import normalise_logical
+from planopt_assets.observe.sql.canonical import canonical_form, canonical_from_analyzed
+from planopt_assets.observe.tables.contract import contract_hash, contract_of
 from planopt_tests.rows import scan_facts
 
 

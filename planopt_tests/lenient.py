@@ -1,6 +1,6 @@
 """Judge rules under which only results decide, so that no test depends on a clock."""
 
-from planopt_assets.validate.rules import Rules
+from planopt_assets.validate.judge_rules import Rules
 
 LENIENT = Rules(
     confidence=0.5,

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.decide.stage import decide_queries
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.decide import decide_queries
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.loop.stages.promote import promote
+from planopt_assets.loop.stages.replan import replan
+from planopt_assets.loop.stages.validate import validate
 from planopt_assets.model.workload import Query, Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.promote.stage import promote
-from planopt_assets.replan.stage import replan
-from planopt_assets.run import Run
 from planopt_assets.store import writer
-from planopt_assets.validate.stage import validate
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.lenient import LENIENT
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from planopt_assets.loop.standing import Standing
+from planopt_assets.model.observation import Observation
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Promotion
 from planopt_assets.model.scan import Funnel, ScanFacts
-from planopt_assets.observe.stored_plan import pack
-from planopt_assets.store.observations import Observation
+from planopt_assets.observe.plans.stored_plan import pack
 from planopt_assets.store.schemas import TABLES
-from planopt_assets.store.standing import Standing
 
 FEWER = Policy.of({"spark.sql.shuffle.partitions": "2"})
 OTHER = Policy.of({"spark.sql.files.openCostInBytes": "65536"})

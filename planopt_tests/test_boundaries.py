@@ -52,8 +52,66 @@ def importers(*libraries: str) -> set[str]:
 
 def test_the_scan_finds_what_it_should() -> None:
     assert len(FILES) > 50
-    assert "engine/session.py" in importers("pyspark")
+    assert "engine/sessions/session.py" in importers("pyspark")
     assert "definitions.py" in importers("dagster")
+
+
+# Layers
+
+LAYERS = (
+    *("model", "errors", "workload"),
+    *("observe", "decide", "replan", "validate", "promote"),  # pure: no Spark, no store, no clock
+    *("store", "engine"),
+    *("loop", "job"),
+    *("defs", "definitions", "dagster", "report", "cli"),
+)
+"""From the bottom up: a package imports only packages that stand before it, also where it does so for types alone."""
+
+ROOMS = (
+    *("observe.sql", "observe.plans", "observe.tables", "observe.explain", "observe.pushdown", "observe.signals"),
+    *("engine.jvm", "engine.gate", "engine.delta", "engine.sessions", "engine.capture", "engine.results"),
+    *("engine.frames", "engine.execution", "engine.user_job", "engine.workspace"),
+)
+"""The same for the rooms of the two largest packages."""
+
+
+def place(parts: tuple[str, ...], order: tuple[str, ...]) -> str | None:
+    """The entry of `order` that a module belongs to."""
+    name = ".".join(parts)
+    return next((entry for entry in order if name == entry or name.startswith(f"{entry}.")), None)
+
+
+def upward(order: tuple[str, ...], files: dict[tuple[str, ...], list[str]]) -> set[str]:
+    """Every import that goes from a lower entry to a higher one."""
+    found = set()
+    for parts, modules in files.items():
+        importer = place(parts, order)
+        for module in modules:
+            imported = place(tuple(module.split(".")[1:]), order) if module.startswith("planopt_assets.") else None
+            if importer and imported and order.index(imported) > order.index(importer):
+                found.add(f"{'.'.join(parts)} -> {module}")
+    return found
+
+
+def modules_of_the_package() -> dict[tuple[str, ...], list[str]]:
+    return {file.relative_to(PACKAGE).with_suffix("").parts: imports(file) for file in FILES}
+
+
+def test_every_package_has_a_place_in_the_order() -> None:
+    assert {parts for parts in modules_of_the_package() if place(parts, LAYERS) is None} == {("__init__",)}
+
+
+@pytest.mark.parametrize("order", [LAYERS, ROOMS], ids=["layers", "rooms"])
+def test_imports_go_one_way(order: tuple[str, ...]) -> None:
+    assert upward(order, modules_of_the_package()) == set()
+
+
+def test_an_import_the_other_way_would_be_found() -> None:
+    wrong = {("store", "reader"): ["planopt_assets.loop.standing"], ("loop", "run"): ["planopt_assets.store.reader"]}
+    assert upward(LAYERS, wrong) == {"store.reader -> planopt_assets.loop.standing"}
+
+
+# Libraries
 
 
 def test_only_the_engine_and_the_store_know_spark_and_delta() -> None:
@@ -79,12 +137,12 @@ def test_the_model_imports_the_standard_library_and_itself_only() -> None:
 @pytest.mark.parametrize("folder", ["model", "decide", "replan", "observe", "validate", "promote"])
 def test_time_and_chance_are_arguments_of_what_decides(folder: str) -> None:
     # `Experiment` takes a clock, `round_order` a seed; but for the stages, nothing else reads one or draws.
-    allowed = {"validate/experiment.py": {"time"}, "validate/schedule.py": {"random"}}
+    allowed = {"loop/experiment.py": {"time"}, "validate/round_order.py": {"random"}}
     found = {
         f"{name}: {module}"
         for file in (PACKAGE / folder).rglob("*.py")
         for name in [file.relative_to(PACKAGE).as_posix()]
-        for module in (imports(file) if file.stem != "stage" else ())
+        for module in imports(file)
         if module in {"time", "random", "datetime", "uuid", "secrets"} - allowed.get(name, set())
     }
     assert found == set()
@@ -99,12 +157,12 @@ def test_no_file_is_a_drawer_for_things_without_a_place() -> None:
 
 
 LIGHT = (
-    *("decide", "decide.decide", "decide.stage", "decide.rules.right_size_shuffle", "decide.rules.right_size_splits"),
-    *("model.workload", "model.evidence", "replan.diff", "replan.candidates", "replan.stage"),
-    *("validate.judge", "validate.experiment", "validate.stage", "observe.fingerprint", "observe.stage"),
-    *("promote.transitions", "promote.watch", "promote.expiry", "promote.lifecycle", "promote.stage", "workload"),
-    *("run", "store.reader", "store.standing", "report.html"),
-    *("decide.schedule", "decide.history", "store.standings", "agenda", "report.diff"),
+    *("decide", "decide.decide", "decide.rules.right_size_shuffle", "decide.rules.right_size_splits", "decide.history"),
+    *("model.workload", "model.evidence", "observe.plans.diff", "observe.plans.fingerprint", "replan.candidates"),
+    *("validate.judge", "promote.transitions", "promote.watch", "promote.expiry", "promote.lifecycle", "workload"),
+    *("store.reader", "loop.standing", "loop.standings", "loop.agenda", "loop.priority", "loop.run"),
+    *("loop.experiment", "loop.stages.observe", "loop.stages.decide", "loop.stages.replan", "loop.stages.validate"),
+    *("loop.stages.promote", "report.html", "report.diff", "job.in_force", "job.export"),
 )
 
 
@@ -120,7 +178,7 @@ def test_what_decides_and_what_only_reads_loads_neither_spark_nor_dagster() -> N
 
 
 def test_what_talks_to_spark_does_load_it() -> None:
-    code = "import sys, planopt_assets.engine.sql_gate\nprint('pyspark' in sys.modules, 'dagster' in sys.modules)"
+    code = "import sys, planopt_assets.engine.gate.sql_gate\nprint('pyspark' in sys.modules, 'dagster' in sys.modules)"
     assert output_of(code) == "True False\n"
 
 

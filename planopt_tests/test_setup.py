@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from planopt_assets.engine.jars import artifact, delta_jars, install
-from planopt_assets.engine.java import check_java
+from planopt_assets.engine.sessions.jars import artifact, delta_jars, install
+from planopt_assets.engine.sessions.java import check_java
 from planopt_assets.errors import JarsMissing, JavaMissing, JavaTooOld
 
 pytestmark = pytest.mark.fast
@@ -42,12 +42,12 @@ def test_a_machine_without_jars_is_told_to_fetch_them(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     with pytest.raises(JarsMissing) as error:
         delta_jars()
-    assert error.value.fix == "run `python -m planopt_assets.engine.jars`"
+    assert error.value.fix == "run `python -m planopt_assets.engine.sessions.jars`"
 
 
 def test_an_empty_jar_folder_is_an_error_that_says_what_to_run(tmp_path, monkeypatch):
     monkeypatch.setenv("PLANOPT_JARS", str(tmp_path))
-    with pytest.raises(JarsMissing, match=r"PLN-201 .*run `python -m planopt_assets.engine.jars`"):
+    with pytest.raises(JarsMissing, match=r"PLN-201 .*run `python -m planopt_assets.engine.sessions.jars`"):
         delta_jars()
 
 
@@ -89,7 +89,7 @@ def test_an_artifact_is_a_jar_name_without_its_version(jar, name):
 
 
 def test_looking_for_jars_does_not_load_spark():
-    loaded = "import sys, planopt_assets.engine.jars; print('pyspark' in sys.modules, 'delta' in sys.modules)"
+    loaded = "import sys, planopt_assets.engine.sessions.jars; print('pyspark' in sys.modules, 'delta' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True, cwd=ROOT)
     assert answer.stdout.split() == ["False", "False"]
 

@@ -99,6 +99,6 @@ quietly "$offline" .venv/bin/python -m pip install --require-hashes --no-deps -q
 quietly "$offline" .venv/bin/python -m pip install --no-deps --no-build-isolation -q -e .
 
 step 4 "Delta jars"
-quietly "see the line above, then run the same command again" .venv/bin/python -m planopt_assets.engine.jars
+quietly "see the line above, then run the same command again" .venv/bin/python -m planopt_assets.engine.sessions.jars
 
 touch .venv/.ready

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.engine.session import FIRST_EXPRESSION_ID
+from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import PlanoptError
 from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.observe.agreement import disagreements
-from planopt_assets.observe.explain_text import parse_formatted
+from planopt_assets.observe.explain.text import parse_formatted
+from planopt_assets.observe.plans.agreement import disagreements
 
 if TYPE_CHECKING:
     from planopt_assets.model.workload import Query

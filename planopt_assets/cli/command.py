@@ -38,7 +38,7 @@ def check_known(loaded: Any, file: Path, queries: list[str] | None) -> None:
 
 def load_standings(file: Path, queries: list[str] | None = None) -> tuple[Any, Any]:
     """The workload of a file, checked to have these queries, and where each of its queries stands."""
-    from planopt_assets.run import read_standings
+    from planopt_assets.loop.run import read_standings
 
     loaded = load(file)
     check_known(loaded, file, queries)
@@ -47,7 +47,7 @@ def load_standings(file: Path, queries: list[str] | None = None) -> tuple[Any, A
 
 def agenda_now(workload: Any, standings: Any, queries: list[str]) -> Any:
     """What is to do for these queries, and in which order."""
-    from planopt_assets.agenda import agenda_of
+    from planopt_assets.loop.agenda import agenda_of
     from planopt_assets.store.reader import StoreReader
 
     return agenda_of(workload, StoreReader(workload.store, workload.name), standings, queries)
@@ -55,7 +55,7 @@ def agenda_now(workload: Any, standings: Any, queries: list[str]) -> Any:
 
 def gates_now(workload: Any, queries: list[str], standings: Any) -> dict[str, dict[str, Any]]:
     """Every gate's answer for every one of these queries, on what is stored."""
-    from planopt_assets.gates import evaluate
+    from planopt_assets.loop.gates import evaluate
     from planopt_assets.store.reader import StoreReader
 
     return evaluate(queries, StoreReader(workload.store, workload.name), standings)

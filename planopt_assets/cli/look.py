@@ -145,8 +145,8 @@ def export(
 ) -> None:
     """Write the policies in force for jobs that do not use planopt; a query named by id must be exportable."""
     from planopt_assets.errors import NotExportable
-    from planopt_assets.export import exported, rendered
-    from planopt_assets.in_force import promotion_in_force
+    from planopt_assets.job.export import exported, rendered
+    from planopt_assets.job.in_force import promotion_in_force
 
     loaded = load(workload)
     check_known(loaded, workload, queries)

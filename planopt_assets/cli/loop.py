@@ -34,7 +34,7 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Run the whole loop on TPC-H data: observe, decide, re-plan, validate, promote."""
-    from planopt_assets.demo import prepare
+    from planopt_assets.cli.demo_tables import prepare
 
     file = prepare(folder, scale, say)
     if prepare_only:
@@ -60,8 +60,8 @@ def ui(
     """Open Dagster on 127.0.0.1 with the workload's queries ready to materialize; there is no login."""
     import dagster as dg
 
+    from planopt_assets.cli.demo_tables import prepare
     from planopt_assets.defs.instance import dagster_home, register_queries
-    from planopt_assets.demo import prepare
 
     loaded = load(workload if workload else prepare(DEMO_FOLDER, 0.1, say))
     home = dagster_home(loaded).resolve()
@@ -91,8 +91,8 @@ def ui(
 
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop where something is to do, then show where every query stands."""
+    from planopt_assets.loop.run import read_standings
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
-    from planopt_assets.run import read_standings
     from planopt_assets.store.compaction import compact_store
 
     loaded, standings = load_standings(file, queries)
@@ -101,10 +101,11 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     todo = agenda.queries
     run_id = None
     if todo:
+        from planopt_assets.definitions import defs
         from planopt_assets.defs.instance import run_loop
 
         with Progress(loaded.name, todo, quiet=as_json) as progress:
-            run_id, pins = run_loop(loaded, todo, progress.tell, priority=agenda.priority)
+            run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority)
         standings = read_standings(loaded, pins)
     compact_store(loaded.store)
     shown = [standings[q] for q in chosen]

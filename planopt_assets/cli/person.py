@@ -24,8 +24,8 @@ def accept(
     import uuid
 
     from planopt_assets.engine.workspace import Workspace
-    from planopt_assets.observe.accept import accept_topology
-    from planopt_assets.run import Run
+    from planopt_assets.loop.accept import accept_topology
+    from planopt_assets.loop.run import Run
 
     loaded, _ = load_standings(workload, [query])
     observation = accept_topology(Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True), query, reason)
@@ -44,8 +44,8 @@ def promote(
     import uuid
 
     from planopt_assets.engine.workspace import Workspace
-    from planopt_assets.promote.stage import promote as promote_stage
-    from planopt_assets.run import Run
+    from planopt_assets.loop.run import Run
+    from planopt_assets.loop.stages.promote import promote as promote_stage
 
     loaded, _ = load_standings(workload, queries)
     results = promote_stage(Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True), queries)
@@ -71,7 +71,7 @@ def pin(
     as_json: JsonOption = False,
 ) -> None:
     """Fix a query's policy by hand; automation leaves it alone until `planopt unpin`."""
-    from planopt_assets.promote.by_person import pin as pin_policy
+    from planopt_assets.loop.by_person import pin as pin_policy
 
     if bool(settings) == bool(policy):
         raise typer.BadParameter("give settings with --set, or one policy with --policy")
@@ -92,7 +92,7 @@ def unpin(
     as_json: JsonOption = False,
 ) -> None:
     """Give a pinned query back to automation, with the policy that was accepted before the pin."""
-    from planopt_assets.promote.by_person import unpin as unpin_policy
+    from planopt_assets.loop.by_person import unpin as unpin_policy
 
     result = unpin_policy(_run_by_hand(workload, query), query, reason=reason, who=_who(by))
     _print_change(result, as_json=as_json)
@@ -114,7 +114,7 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Take a query's policy out of force; automation does not promote it again by the same verdict."""
-    from planopt_assets.promote.by_person import rollback as roll_back
+    from planopt_assets.loop.by_person import rollback as roll_back
 
     run = _run_by_hand(workload, query)
     result = roll_back(run, query, to="last_good" if to is Target.good else "original", reason=reason, who=_who(by))
@@ -126,7 +126,7 @@ def _run_by_hand(file: Path, query: str) -> Any:
     import uuid
 
     from planopt_assets.engine.workspace import Workspace
-    from planopt_assets.run import Run
+    from planopt_assets.loop.run import Run
 
     loaded, _ = load_standings(file, [query])
     return Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True)

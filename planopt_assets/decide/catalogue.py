@@ -1,7 +1,7 @@
 """The knob catalogue: every setting planopt may ever touch, as one table.
 
 Defaults are not here: they are read from the running Spark. A name that Spark does not know, cannot change in a session
-or holds as another type is an error at start (`engine/knobs.py`). What is not in this table cannot be proposed.
+or holds as another type is an error at start (`engine/sessions/knobs.py`). What is not in this table is never proposed.
 """
 
 from __future__ import annotations

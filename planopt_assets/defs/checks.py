@@ -6,9 +6,9 @@ import dagster as dg
 
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.defs.stage_assets import QUERIES, progress_to_log
-from planopt_assets.gates import CHECKS, evaluate
+from planopt_assets.loop.gates import CHECKS, evaluate
+from planopt_assets.loop.run import Run
 from planopt_assets.model.gate import Gate
-from planopt_assets.run import Run
 
 
 def gates_of(run: Run, name: str, query_ids: list[str]) -> dict[str, Gate]:

@@ -1,7 +1,7 @@
 """Decide: is there a change worth trying?"""
 
-from planopt_assets.decide.stage import decide_queries
 from planopt_assets.defs.stage_assets import stage_assets
+from planopt_assets.loop.stages.decide import decide_queries
 
 decide_assets = stage_assets(
     "decide",

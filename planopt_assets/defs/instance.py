@@ -17,9 +17,9 @@ from planopt_assets.errors import RunFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from planopt_assets.engine.tables import Pins
+    from planopt_assets.engine.delta.pins import Pins
+    from planopt_assets.loop.run import Progress
     from planopt_assets.model.workload import Workload
-    from planopt_assets.run import Progress
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -45,31 +45,25 @@ def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
 
 
 def run_loop(
-    workload: Workload, query_ids: Sequence[str], listener: Progress, *, priority: int = 0
+    definitions: dg.Definitions, workload: Workload, query_ids: Sequence[str], listener: Progress, *, priority: int = 0
 ) -> tuple[str, Pins]:
     """Run the Dagster job for these queries in this process; returns the run's id and the versions it read."""
-    from planopt_assets.definitions import defs
-
     home = dagster_home(workload)
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
     resource = WorkspaceResource(workload=str(workload.file)).listening(listener)
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, workload)
         end_dead_runs(instance)
-        result = (
-            defs()
-            .resolve_job_def(names.OPTIMIZE_SELECTED_JOB)
-            .execute_in_process(
-                instance=instance,
-                # As it is: Dagster would make a copy of a configurable resource, and the copy has no listener.
-                resources={"workspace": dg.ResourceDefinition.hardcoded_resource(resource)},
-                run_config={
-                    "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
-                    "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-                },
-                tags={names.PRIORITY_TAG: str(priority), PROCESS_TAG: this_process()},
-                raise_on_error=False,
-            )
+        result = definitions.resolve_job_def(names.OPTIMIZE_SELECTED_JOB).execute_in_process(
+            instance=instance,
+            # As it is: Dagster would make a copy of a configurable resource, and the copy has no listener.
+            resources={"workspace": dg.ResourceDefinition.hardcoded_resource(resource)},
+            run_config={
+                "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
+                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+            },
+            tags={names.PRIORITY_TAG: str(priority), PROCESS_TAG: this_process()},
+            raise_on_error=False,
         )
         if not result.success:
             raise _failure(result)

@@ -6,17 +6,17 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from planopt_assets.crash_points import reached
-from planopt_assets.decide.stage import decide_queries
 from planopt_assets.defs import names
 from planopt_assets.defs.checks import gates_of, log_evaluations
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage, stage_metadata
-from planopt_assets.gates import CHECKS
-from planopt_assets.observe.stage import observe
-from planopt_assets.promote.stage import promote
-from planopt_assets.replan.stage import replan
-from planopt_assets.validate.stage import validate
+from planopt_assets.loop.gates import CHECKS
+from planopt_assets.loop.stages.decide import decide_queries
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.loop.stages.promote import promote
+from planopt_assets.loop.stages.replan import replan
+from planopt_assets.loop.stages.validate import validate
+from planopt_assets.store.crash_points import reached
 
 optimize = dg.define_asset_job(
     names.OPTIMIZE_JOB,

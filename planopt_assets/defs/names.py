@@ -4,7 +4,7 @@ from __future__ import annotations
 
 PARTITIONS = "planopt_queries"
 POOL = "spark"
-PRIORITY_TAG = "dagster/priority"  # of a run: what its trials gain for each second they take, see `decide/schedule.py`
+PRIORITY_TAG = "dagster/priority"  # of a run: what its trials gain for each second they take, see `loop/priority.py`
 
 OPTIMIZE_JOB = "optimize"  # asset job: one query, a range of queries or all, picked as partitions
 OPTIMIZE_SELECTED_JOB = "optimize_selected"  # any list of queries, given as config, in one run and one JVM

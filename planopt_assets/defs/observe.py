@@ -1,7 +1,7 @@
 """Observe: what did the planner do, and what did it cost?"""
 
 from planopt_assets.defs.stage_assets import stage_assets
-from planopt_assets.observe.stage import observe
+from planopt_assets.loop.stages.observe import observe
 
 observe_assets = stage_assets(
     "observe",

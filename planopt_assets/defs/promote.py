@@ -1,7 +1,7 @@
 """Promote: what is in force? Launched by itself it is a person's promotion, and refuses without an accepted verdict."""
 
 from planopt_assets.defs.stage_assets import stage_assets
-from planopt_assets.promote.stage import promote
+from planopt_assets.loop.stages.promote import promote
 
 promote_assets = stage_assets(
     "promote",

@@ -1,7 +1,7 @@
 """Re-plan: does the change really change the plan?"""
 
 from planopt_assets.defs.stage_assets import stage_assets
-from planopt_assets.replan.stage import replan
+from planopt_assets.loop.stages.replan import replan
 
 replan_assets = stage_assets(
     "replan",

@@ -10,11 +10,11 @@ import dagster as dg
 from dagster_pyspark import LazyPySparkResource
 from pydantic import PrivateAttr
 
-from planopt_assets.engine.session import open_session, session_settings
-from planopt_assets.engine.tables import Pins
+from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.engine.sessions.session import open_session, session_settings
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Progress, Run
 from planopt_assets.model.workload import Workload
-from planopt_assets.run import Progress, Run
 from planopt_assets.store.compaction import compact_store
 from planopt_assets.workload import load_workload
 

@@ -8,7 +8,7 @@ import dagster as dg
 from planopt_assets.defs import names
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.errors import PlanoptError
-from planopt_assets.run import Run, StageResult
+from planopt_assets.loop.run import Run, StageResult
 
 Stage = Callable[[Run, Sequence[str]], list[StageResult]]
 

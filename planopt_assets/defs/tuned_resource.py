@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import PrivateAttr
 
-from planopt_assets.tuned_query import TIMEOUT_S, Tuned, tuned
+from planopt_assets.job.tuned_query import TIMEOUT_S, Tuned, tuned
 
 if TYPE_CHECKING:
-    from planopt_assets.engine.user_session import SparkSession
+    from planopt_assets.engine.user_job.user_session import SparkSession
 
 
 class PlanoptResource(dg.ConfigurableResource[Any]):

@@ -1,7 +1,7 @@
 """Validate: is it equal, and better beyond doubt?"""
 
 from planopt_assets.defs.stage_assets import stage_assets
-from planopt_assets.validate.stage import validate
+from planopt_assets.loop.stages.validate import validate
 
 validate_assets = stage_assets(
     "validate",

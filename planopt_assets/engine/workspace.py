@@ -9,21 +9,21 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.engine.bounded import Progress, bounded
-from planopt_assets.engine.capture import Capture
-from planopt_assets.engine.compare import difference
-from planopt_assets.engine.digest import with_digest
-from planopt_assets.engine.disturbance import ExecutorLosses, newest_versions
-from planopt_assets.engine.execute import Execution, Instruments, execute, planned
-from planopt_assets.engine.inspect import Inspector
-from planopt_assets.engine.knobs import KnobReader, check_settable
-from planopt_assets.engine.ordering import sort_columns
-from planopt_assets.engine.program_cpu import ProgramCpu
-from planopt_assets.engine.query_frames import QueryFrames
-from planopt_assets.engine.registry import Registry
-from planopt_assets.engine.scans import ScanReader
-from planopt_assets.engine.session import FIRST_EXPRESSION_ID, open_session
-from planopt_assets.engine.tables import Pins
+from planopt_assets.engine.capture.capture import Capture
+from planopt_assets.engine.capture.inspector import Inspector
+from planopt_assets.engine.capture.scans import ScanReader
+from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.engine.delta.registry import Registry
+from planopt_assets.engine.execution.bounded import Progress, bounded
+from planopt_assets.engine.execution.disturbance import ExecutorLosses, newest_versions
+from planopt_assets.engine.execution.execute import Execution, Instruments, execute, planned
+from planopt_assets.engine.execution.program_cpu import ProgramCpu
+from planopt_assets.engine.frames.query_frames import QueryFrames
+from planopt_assets.engine.results.compare import difference
+from planopt_assets.engine.results.digest import with_digest
+from planopt_assets.engine.results.ordering import sort_columns
+from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
+from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.errors import QueryHangs
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from planopt_assets.redaction import redact
+from planopt_assets.model.redaction import redact
 
 
 class PlanoptError(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planopt_assets.errors.base import PlanoptError
-from planopt_assets.redaction import redact
+from planopt_assets.model.redaction import redact
 
 
 class SqlRefused(PlanoptError):

@@ -13,12 +13,12 @@ from planopt_assets.model.canonical import Canonical
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.scan import ScanFacts
-from planopt_assets.observe.agreement import disagreements
-from planopt_assets.observe.canonical import canonical_form, canonical_from_analyzed
-from planopt_assets.observe.column_lineage import column_lineage
-from planopt_assets.observe.explain_text import parse_formatted
-from planopt_assets.observe.fingerprint import plan_fingerprint, scanned_table, topology_hash
-from planopt_assets.observe.udfs import udf_audit
+from planopt_assets.observe.explain.text import parse_formatted
+from planopt_assets.observe.plans.agreement import disagreements
+from planopt_assets.observe.plans.column_lineage import column_lineage
+from planopt_assets.observe.plans.fingerprint import plan_fingerprint, scanned_table, topology_hash
+from planopt_assets.observe.plans.udfs import udf_audit
+from planopt_assets.observe.sql.canonical import canonical_form, canonical_from_analyzed
 
 if TYPE_CHECKING:
     from planopt_assets.model.column_lineage import ColumnLineage

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from planopt_assets.observe.plans.diff import outline
 from planopt_assets.observe.pushdown.render import markdown
-from planopt_assets.replan.diff import outline
 
 if TYPE_CHECKING:
     from planopt_assets.model.column_lineage import ColumnLineage

@@ -8,12 +8,12 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.model.gate import Gate
-from planopt_assets.observe.contract import contract_drift
-from planopt_assets.observe.stored_plan import read_plan
-from planopt_assets.replan.diff import plan_diff
+from planopt_assets.observe.plans.diff import plan_diff
+from planopt_assets.observe.plans.stored_plan import read_plan
+from planopt_assets.observe.tables.contract import contract_drift
 
 if TYPE_CHECKING:
-    from planopt_assets.store.observations import History, Observation
+    from planopt_assets.model.observation import History, Observation
 
 MISLED = 10.0
 """A join input reckoned this many times too large or too small, across the broadcast threshold, is worth a look."""

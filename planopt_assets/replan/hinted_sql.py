@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot.tokens import Token, TokenType
 
 from planopt_assets.model.hint import Hint
-from planopt_assets.observe.sql_tokens import SPARK, NotCanonical, own_tokens, spark_tokens
+from planopt_assets.observe.sql.tokens import SPARK, NotCanonical, own_tokens, spark_tokens
 from planopt_assets.replan.text_joins import Input, TextJoins, text_joins
 
 

@@ -52,7 +52,7 @@ class _Source:
 def text_joins(tree: exp.Expr) -> TextJoins:
     """Every join of a parsed query.
 
-    >>> from planopt_assets.observe.sql_tokens import SPARK
+    >>> from planopt_assets.observe.sql.tokens import SPARK
     >>> found = text_joins(SPARK.parse("SELECT 1 FROM a, b JOIN (SELECT 2 FROM c JOIN d) e")[0])
     >>> [tuple(side and side.name for side in (j.left, j.right)) for j in found.joins]
     [(None, 'e'), ('a', 'b'), ('c', 'd')]

@@ -12,7 +12,7 @@ from typing import Literal
 
 from sqlglot.tokens import Token, TokenType
 
-from planopt_assets.observe.sql_tokens import NotCanonical, closing, own_tokens, spark_tokens
+from planopt_assets.observe.sql.tokens import NotCanonical, closing, own_tokens, spark_tokens
 
 T = TokenType
 _ENDS = frozenset(

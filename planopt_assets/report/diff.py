@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.model.policy import ORIGINAL, Policy
 
 if TYPE_CHECKING:
-    from planopt_assets.store.standing import Standing
+    from planopt_assets.loop.standing import Standing
 
 Row = dict[str, Any]
 

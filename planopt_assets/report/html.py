@@ -11,8 +11,8 @@ from jinja2 import Environment, FileSystemLoader
 from planopt_assets.report.why import why_facts
 
 if TYPE_CHECKING:
+    from planopt_assets.loop.standing import Standing
     from planopt_assets.model.workload import Workload
-    from planopt_assets.store.standing import Standing
 
 
 def write_report(workload: Workload, standings: Mapping[str, Standing], path: Path) -> Path:

@@ -15,11 +15,11 @@ from rich.tree import Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from planopt_assets.agenda import Agenda
+    from planopt_assets.loop.agenda import Agenda
+    from planopt_assets.loop.standing import Standing
     from planopt_assets.model.gate import Gate
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.lineage import Node
-    from planopt_assets.store.standing import Standing
 
 COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
 _NEEDS = {"needed": "yellow", "done": "green", "depends": "default", "off": "dim"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.crash_points import reached
 from planopt_assets.errors import ChainBroken, PromotionConflict
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import GENESIS, Chain, Promotion
+from planopt_assets.store.crash_points import reached
 from planopt_assets.store.lineage import edges
 from planopt_assets.store.reader import StoreReader
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from planopt_assets.crash_points import reached
-from planopt_assets.redaction import redact_rows
+from planopt_assets.model.redaction import redact_rows
+from planopt_assets.store.crash_points import reached
 from planopt_assets.store.file_commit import commit_to_file
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.store.spark_commit import commit_through_spark

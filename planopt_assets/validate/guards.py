@@ -8,8 +8,8 @@ from statistics import fmean, median
 
 from planopt_assets.model.verdict import Criterion
 from planopt_assets.validate.intervals import ratio_interval
+from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
-from planopt_assets.validate.rules import Rules
 
 
 def counter_guards(pairs: Sequence[Pair], rules: Rules) -> tuple[Criterion, ...]:

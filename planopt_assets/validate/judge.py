@@ -16,9 +16,9 @@ from planopt_assets.model.verdict import Criterion, Gain, Outcome, Verdict
 from planopt_assets.model.workload import Objective
 from planopt_assets.validate.guards import clock_guards, counter_guards, repeating_guards
 from planopt_assets.validate.intervals import against, noise, ratio_interval, reach
+from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair, differing, unchanged
 from planopt_assets.validate.race import confirming_confidence, strict_look
-from planopt_assets.validate.rules import Rules
 from planopt_assets.validate.work import work_falls
 
 __all__ = ["JUDGE_VERSION", "METRIC", "Pair", "Rules", "judge", "ratio_interval", "results_equal"]

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.verdict import NOT_TRIED
 from planopt_assets.replan.candidates import compose
-from planopt_assets.validate.rules import Rules
+from planopt_assets.validate.judge_rules import Rules
 
 
 def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.verdict import Criterion
+from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair, nothing_more
-from planopt_assets.validate.rules import Rules
 
 # Nanoseconds of CPU, at the lower end of what was measured with Spark 4.2 on local disk.
 PER_QUERY = 100_000_000  # planning and starting it: what no policy saves

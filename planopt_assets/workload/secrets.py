@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import WrongValue
-from planopt_assets.redaction import SHORTEST, can_be_hidden, is_secret_name, learn, marked_literals, url_passwords
+from planopt_assets.model.redaction import (
+    SHORTEST,
+    can_be_hidden,
+    is_secret_name,
+    learn,
+    marked_literals,
+    url_passwords,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

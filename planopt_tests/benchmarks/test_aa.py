@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.aa import REPETITIONS, STUDIES, Tally, main, tallied
 from benchmarks.aa_sample import Sample, dump, load, resampled
-from planopt_assets.validate.rules import Rules
+from planopt_assets.validate.judge_rules import Rules
 
 pytestmark = pytest.mark.fast
 

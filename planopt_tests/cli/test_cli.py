@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from planopt_assets import cli
-from planopt_assets.gates import CHECKS
+from planopt_assets.loop.gates import CHECKS
 from planopt_assets.store.reader import StoreReader
 from planopt_tests.conftest import make_tables, write_workload_file
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from planopt_assets.demo import APPENDS
-from planopt_assets.engine.delta_log import newest_version
+from planopt_assets.cli.demo_tables import APPENDS
+from planopt_assets.engine.delta.delta_log import newest_version
 from planopt_tests.cli.test_cli import NO_JAVA, ok, planopt
 from planopt_tests.promote.lenient_planopt import PAIRS_VARIABLE, lenient_planopt
 

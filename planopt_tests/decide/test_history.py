@@ -11,7 +11,7 @@ from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.decide import decide
 from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, History, recall, similar
-from planopt_assets.decide.stage import history_of
+from planopt_assets.loop.stages.decide import history_of
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import Policy

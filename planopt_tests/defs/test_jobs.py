@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from planopt_assets.definitions import defs
 from planopt_assets.defs import names
 from planopt_assets.defs.instance import register_queries
-from planopt_assets.gates import CHECKS
+from planopt_assets.loop.gates import CHECKS
+from planopt_assets.loop.run import read_standings
 from planopt_assets.model.workload import Workload
-from planopt_assets.run import read_standings
 from planopt_assets.store import writer
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import make_tables, write_workload_file

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from planopt_assets.dagster import PlanoptResource
-from planopt_assets.engine.production import Executions
+from planopt_assets.engine.user_job.production import Executions
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.workload import load_workload

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from planopt_assets.decide.stage import decide_queries
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.decide import decide_queries
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.loop.stages.promote import promote
+from planopt_assets.loop.stages.replan import replan
+from planopt_assets.loop.stages.validate import validate
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.workload import Knobs, Query, Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.promote.stage import promote
-from planopt_assets.replan.stage import replan
-from planopt_assets.run import Run
-from planopt_assets.validate.stage import validate
 from planopt_tests.conftest import workload_of
 from planopt_tests.e2e.one_rule import RUNS_PER_DAY
 from planopt_tests.lenient import LENIENT

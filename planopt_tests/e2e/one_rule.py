@@ -13,20 +13,20 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from planopt_assets.decide.stage import decide_queries
-from planopt_assets.engine.execute import Execution
-from planopt_assets.engine.session import open_session
+from planopt_assets.engine.execution.execute import Execution
+from planopt_assets.engine.sessions.session import open_session
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.decide import decide_queries
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.loop.stages.replan import replan
+from planopt_assets.loop.stages.validate import validate
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.observe.tasks import task_rows
-from planopt_assets.replan.stage import replan
-from planopt_assets.run import Run
+from planopt_assets.observe.plans.tasks import task_rows
 from planopt_assets.store.reader import StoreReader
-from planopt_assets.validate.rules import Rules
-from planopt_assets.validate.stage import validate
+from planopt_assets.validate.judge_rules import Rules
 from planopt_tests.conftest import workload_of
 
 RUNS_PER_DAY = 1000  # so that small data is worth a trial

@@ -17,11 +17,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from planopt_assets import tuned
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.loop.stages.promote import promote
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.workload import Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.promote.stage import promote
 from planopt_assets.store.reader import StoreReader
 from planopt_tests.e2e.auto_loop import WHOLE_LOOP, auto_workload, one_pass
 

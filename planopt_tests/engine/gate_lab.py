@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from planopt_assets.engine.sql_gate import RegisteredRelations, analysis_gate, parse_gate
+from planopt_assets.engine.gate.sql_gate import RegisteredRelations, analysis_gate, parse_gate
 
 TPCH = {
     "lineitem": "l_orderkey BIGINT, l_partkey BIGINT, l_suppkey BIGINT, l_linenumber INT, l_quantity DECIMAL(15,2), "

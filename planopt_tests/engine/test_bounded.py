@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from planopt_assets.engine import bounded as module
-from planopt_assets.engine.bounded import Progress, bounded
+from planopt_assets.engine.execution import bounded as module
+from planopt_assets.engine.execution.bounded import Progress, bounded
 from planopt_assets.errors import QueryFailed, QueryHangs, QueryTimedOut
 
 pytestmark = pytest.mark.fast

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.engine.counting import Clock, count
+from planopt_assets.engine.execution.counting import Clock, count
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.scan import Funnel, ScanFacts, Size

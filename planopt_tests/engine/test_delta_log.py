@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planopt_assets.engine.delta_log import newest_version, read_table_facts
+from planopt_assets.engine.delta.delta_log import newest_version, read_table_facts
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.model.table_facts import Column, Constraint, Protocol, TableFacts
 from planopt_tests.engine.logs import (
@@ -201,7 +201,7 @@ def test_other_files_in_the_log_do_not_matter(tmp_path: Path) -> None:
 
 def test_a_uri_is_read_through_delta_rs_with_the_same_answer(tmp_path: Path) -> None:
     code = (
-        "from planopt_assets.engine.delta_log import newest_version, read_table_facts\n"
+        "from planopt_assets.engine.delta.delta_log import newest_version, read_table_facts\n"
         f"print(read_table_facts('t', {tmp_path.as_uri()!r}).columns, newest_version({tmp_path.as_uri()!r}))"
     )
     table = table_of(tmp_path, commits=4)

@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.experiment import Experiment
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.model.workload import Query, Workload
-from planopt_assets.validate.experiment import Experiment
 from planopt_tests.conftest import workload_of
 from planopt_tests.lenient import LENIENT
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.engine.hints import _Tree
+from planopt_assets.engine.frames.hints import _Tree
 from planopt_assets.errors import PolicyNotApplied
 from planopt_assets.model.hint import Hint
 

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from planopt_assets.engine.hints import JoinHints, _Tree
-from planopt_assets.engine.jvm import Jvm
-from planopt_assets.engine.policy_text import policy_text
+from planopt_assets.engine.frames.hints import JoinHints, _Tree
+from planopt_assets.engine.frames.policy_text import policy_text
+from planopt_assets.engine.jvm.bridge import Jvm
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import PolicyNotApplied, SqlRefused
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query
-from planopt_assets.observe.fingerprint import shape
-from planopt_assets.observe.sql_tokens import SPARK
+from planopt_assets.observe.plans.fingerprint import shape
+from planopt_assets.observe.sql.tokens import SPARK
 from planopt_assets.replan.text_joins import text_joins
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.replan.test_text_joins import COUNTED
@@ -211,7 +211,7 @@ def test_what_a_rewrite_makes_of_a_text_goes_through_the_gate(
 ) -> None:
     escape = "SELECT reflect('java.lang.System', 'getProperty', 'user.home') AS home"
     monkeypatch.setattr(
-        "planopt_assets.engine.policy_text.rewritten_sql", lambda sql, names: (escape if names else sql, ())
+        "planopt_assets.engine.frames.policy_text.rewritten_sql", lambda sql, names: (escape if names else sql, ())
     )
     with pytest.raises(SqlRefused):
         workspace.frame(GROUPED, 0, Policy(rewrites=("escape",)))

@@ -9,8 +9,8 @@ import pytest
 
 from planopt_assets.decide import knobs as catalogue
 from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, LOOKED_AT, RESULT_CHANGING
-from planopt_assets.engine.jvm import Jvm, each
-from planopt_assets.engine.knobs import READER_OPTIONS, KnobReader, check_type
+from planopt_assets.engine.jvm.bridge import Jvm, each
+from planopt_assets.engine.sessions.knobs import READER_OPTIONS, KnobReader, check_type
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import KnobMistyped, KnobUnknown
 from planopt_assets.model.knob import UNSET, Knob

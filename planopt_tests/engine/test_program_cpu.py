@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from planopt_assets.engine.program_cpu import CpuReading, ProgramCpu
+from planopt_assets.engine.execution.program_cpu import CpuReading, ProgramCpu
 
 SECOND = 1_000_000_000
 

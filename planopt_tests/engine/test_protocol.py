@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-from planopt_assets.engine.protocol import DELTA, protocol_gate, readable, writable
+from planopt_assets.engine.delta.protocol import DELTA, protocol_gate, readable, writable
 from planopt_assets.errors import ProtocolUnsupported
 from planopt_assets.model.table_facts import Column, Protocol, TableFacts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planopt_assets.engine.registered_relations import RegisteredRelations
-from planopt_assets.engine.sql_allowlist import ANALYSED, ANALYSED_WITH_PYTHON, CATALYST, PARSED, function_of, walk
+from planopt_assets.engine.gate.registered_relations import RegisteredRelations
+from planopt_assets.engine.gate.sql_allowlist import ANALYSED, ANALYSED_WITH_PYTHON, CATALYST, PARSED, function_of, walk
 
 pytestmark = pytest.mark.fast
 

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from planopt_assets.engine import sql_allowlist
-from planopt_assets.engine.sql_gate import RegisteredRelations, analysis_gate, parse_gate
+from planopt_assets.engine.gate import sql_allowlist
+from planopt_assets.engine.gate.sql_gate import RegisteredRelations, analysis_gate, parse_gate
 from planopt_assets.errors import SqlRefused, SqlSyntax
 from planopt_tests.engine.gate_lab import REFLECT, Lab, open_lab
 from planopt_tests.engine.sql_cases import Case, read

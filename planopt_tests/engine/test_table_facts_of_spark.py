@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planopt_assets.engine import protocol as gate
-from planopt_assets.engine.delta_log import newest_version, read_table_facts
-from planopt_assets.engine.protocol import protocol_gate, writable
+from planopt_assets.engine.delta import protocol as gate
+from planopt_assets.engine.delta.delta_log import newest_version, read_table_facts
+from planopt_assets.engine.delta.protocol import protocol_gate, writable
 from planopt_assets.errors import ProtocolUnsupported
 from planopt_assets.model.table_ddl import create_statement
 from planopt_assets.model.table_facts import TableFacts
-from planopt_assets.observe.contract import contract_drift, contract_of
-from planopt_assets.observe.table_metadata import SAFE_PROPERTIES, type_text
+from planopt_assets.observe.tables.contract import contract_drift, contract_of
+from planopt_assets.observe.tables.table_metadata import SAFE_PROPERTIES, type_text
 from planopt_tests.engine.logs import commit, metadata, protocol, table_of
 
 if TYPE_CHECKING:

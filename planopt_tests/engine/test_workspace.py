@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from planopt_assets.engine.session import open_session
+from planopt_assets.engine.sessions.session import open_session
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import KnobUnknown, QueryFailed, QueryTimedOut, SessionMismatch, SqlRefused, TableUnreadable
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Table
-from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
+from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.observe.signals.scans import scans
 from planopt_assets.observe.signals.shuffles import resizable_exchanges
 from planopt_assets.observe.signals.tree import Tree

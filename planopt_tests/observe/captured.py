@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from planopt_assets.model.plan import Plan
-from planopt_assets.observe.normalise import normalise
+from planopt_assets.observe.plans.normalise import normalise
 
 FIXTURES = Path(__file__).parent / "fixtures"
 TABLES = {f"/data/{name}": name for name in ("lineitem", "orders", "customer", "nation")}

@@ -120,7 +120,7 @@ def _rdd_rows(spark: SparkSession) -> DataFrame:
 def _observed(spark: SparkSession) -> DataFrame:
     from pyspark.sql import functions as F
 
-    from planopt_assets.observe.normalise import DIGEST_NAME
+    from planopt_assets.observe.plans.normalise import DIGEST_NAME
 
     mine = spark.table("sales").observe("mine", F.count(F.lit(1)).alias("n")).groupBy("shop").count()
     return mine.observe(DIGEST_NAME, F.count(F.lit(1)).alias("rows"))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.engine.session import FIRST_EXPRESSION_ID
+from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
 from planopt_assets.model.plan import Estimate, Operator, Plan
-from planopt_assets.observe.normalise import normalise
+from planopt_assets.observe.plans.normalise import normalise
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,11 +6,11 @@ import uuid
 from typing import Any
 
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.gates import evaluate
+from planopt_assets.loop.gates import evaluate
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.gate import Gate
 from planopt_assets.model.workload import Query, Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.run import Run
 from planopt_assets.store.reader import StoreReader
 
 QUERIES = [

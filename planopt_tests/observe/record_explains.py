@@ -50,7 +50,7 @@ RECORDED = (
 
 def both_forms(spark: SparkSession, shape: Shape) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The phase, the formatted text and Spark's plan tree of a shape, before it runs and afterwards."""
-    from planopt_assets.engine.jvm import Jvm
+    from planopt_assets.engine.jvm.bridge import Jvm
 
     jvm = Jvm(spark)
     plan_info = jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
@@ -63,7 +63,7 @@ def both_forms(spark: SparkSession, shape: Shape) -> Iterator[tuple[str, str, di
 
 
 def main() -> None:
-    from planopt_assets.engine.session import open_session
+    from planopt_assets.engine.sessions.session import open_session
     from planopt_assets.model.workload import Workload
 
     spark = open_session(Workload("record", Path("planopt.yaml"), "store", (), (), "local[2]"))

@@ -8,14 +8,14 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.observe import metrics
+from planopt_assets.observe.plans import metrics
 from planopt_tests.observe.explain_shapes import make_shape_tables, register
 from planopt_tests.observe.join_shapes import DATA, JOINS, SHAPES, SWITCHED, JoinShape
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from planopt_assets.engine.capture import Capture
+    from planopt_assets.engine.capture.capture import Capture
 
 _KEPT = tuple(v for k, v in vars(metrics).items() if k.isupper())
 # Of analysed plans: what no reader of joins looks at, and most of the text.
@@ -33,8 +33,8 @@ _DROPPED = (
 
 
 def main() -> None:
-    from planopt_assets.engine.capture import Capture
-    from planopt_assets.engine.session import open_session
+    from planopt_assets.engine.capture.capture import Capture
+    from planopt_assets.engine.sessions.session import open_session
     from planopt_assets.model.workload import Workload
 
     spark = open_session(Workload("record", Path("planopt.yaml"), "store", (), (), "local[2]"))
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _run(spark: SparkSession, capture: Capture, shape: JoinShape) -> dict[str, Any]:
-    from planopt_assets.engine.digest import with_digest
+    from planopt_assets.engine.results.digest import with_digest
 
     for name in SWITCHED:
         spark.conf.unset(name)

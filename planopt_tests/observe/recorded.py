@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from planopt_assets.engine.session import FIRST_EXPRESSION_ID
+from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
 from planopt_assets.model.plan import Plan
-from planopt_assets.observe.explain_text import parse_formatted
-from planopt_assets.observe.normalise import normalise
+from planopt_assets.observe.explain.text import parse_formatted
+from planopt_assets.observe.plans.normalise import normalise
 from planopt_tests.observe.captured import Info
 from planopt_tests.observe.record_explains import DATA, EXPLAINS
 

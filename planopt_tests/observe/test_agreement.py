@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.plan import Plan, PlanNode
-from planopt_assets.observe.agreement import disagreements, essence
+from planopt_assets.observe.plans.agreement import disagreements, essence
 from planopt_tests.observe.captured import everywhere, node, plan_of, replaced
 from planopt_tests.observe.recorded import CASES, from_text, from_tree, text_of, tree_of
 

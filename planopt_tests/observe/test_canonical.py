@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.canonical import Canonical
-from planopt_assets.observe.canonical import canonical_form
-from planopt_assets.observe.edits import edit_list
-from planopt_assets.observe.sql_tokens import SPARK
+from planopt_assets.observe.sql.canonical import canonical_form
+from planopt_assets.observe.sql.edits import edit_list
+from planopt_assets.observe.sql.tokens import SPARK
 from planopt_tests.fresh_python import ROOT, output_of
 from planopt_tests.observe.shop_tables import SHOP_SCHEMAS
 from planopt_tests.observe.sql_files import queries_in
@@ -339,8 +339,8 @@ def test_every_change_of_a_word_changes_the_fingerprint_and_is_listed(mutant: tu
 
 def test_the_same_text_in_every_process_and_for_any_order_of_schemas() -> None:
     code = (
-        "from planopt_assets.observe.canonical import canonical_form\n"
-        "from planopt_assets.observe.edits import edit_list\n"
+        "from planopt_assets.observe.sql.canonical import canonical_form\n"
+        "from planopt_assets.observe.sql.edits import edit_list\n"
         "from planopt_tests.observe.shop_tables import SHOP_SCHEMAS as S\n"
         "from planopt_tests.observe.sql_files import queries_in\n"
         "texts = list(queries_in('canonical.sql').values())\n"

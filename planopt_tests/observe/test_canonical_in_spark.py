@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from planopt_assets.observe.canonical import canonical_form
+from planopt_assets.observe.sql.canonical import canonical_form
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.observe.shop_tables import SHOP_SCHEMAS, shop_session
 from planopt_tests.observe.sql_files import queries_in

@@ -6,10 +6,10 @@ import pytest
 from sqlglot import exp
 
 from planopt_assets.model.canonical import Canonical
-from planopt_assets.observe.canonical import canonical_form, canonical_from_analyzed
-from planopt_assets.observe.edits import edit_list
-from planopt_assets.observe.sql_binder import resolve_names
-from planopt_assets.observe.sql_tokens import SPARK, NotCanonical
+from planopt_assets.observe.sql.binder import resolve_names
+from planopt_assets.observe.sql.canonical import canonical_form, canonical_from_analyzed
+from planopt_assets.observe.sql.edits import edit_list
+from planopt_assets.observe.sql.tokens import SPARK, NotCanonical
 from planopt_tests.observe.shop_tables import SHOP_SCHEMAS
 
 pytestmark = pytest.mark.fast

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planopt_assets.model.column_lineage import ColumnLineage
-from planopt_assets.observe.column_lineage import column_lineage
+from planopt_assets.observe.plans.column_lineage import column_lineage
 
 pytestmark = pytest.mark.fast
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from planopt_assets.model.column_lineage import ColumnLineage
-from planopt_assets.observe.column_lineage import UNREGISTERED, column_lineage
+from planopt_assets.observe.plans.column_lineage import UNREGISTERED, column_lineage
 from planopt_tests.observe.shop_tables import SHOP_SCHEMAS, shop_session
 from planopt_tests.observe.sql_files import queries_in
 

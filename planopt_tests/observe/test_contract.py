@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.table_facts import Column, Constraint, Protocol, TableFacts
-from planopt_assets.observe.contract import Contract, Drift, contract_drift, contract_hash, contract_of
+from planopt_assets.observe.tables.contract import Contract, Drift, contract_drift, contract_hash, contract_of
 from planopt_tests.fresh_python import output_of
 
 pytestmark = pytest.mark.fast

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planopt_assets.observe.edits import edit_list
+from planopt_assets.observe.sql.edits import edit_list
 from planopt_tests.observe.shop_tables import SHOP_SCHEMAS
 from planopt_tests.observe.sql_files import queries_in
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planopt_assets.model.plan import Estimate, Plan, PlanNode
 from planopt_assets.model.scan import Funnel, ScanFacts, Size
-from planopt_assets.observe.estimates import (
+from planopt_assets.observe.plans.estimates import (
     Misjudged,
     actual_bytes,
     misjudged,
@@ -21,7 +21,7 @@ from planopt_assets.observe.estimates import (
     with_log_rows,
     with_text_estimate,
 )
-from planopt_assets.observe.metrics import actual_rows
+from planopt_assets.observe.plans.metrics import actual_rows
 from planopt_tests.rows import scan_facts
 
 pytestmark = pytest.mark.fast

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from planopt_assets.errors import ExplainUnreadable
 from planopt_assets.model.plan import Plan
-from planopt_assets.observe.agreement import disagreements
 from planopt_assets.observe.explain.details import detail
+from planopt_assets.observe.explain.text import EXTRACTOR, explain_rows, parse_formatted
 from planopt_assets.observe.explain.tree import read_tree
-from planopt_assets.observe.explain_text import EXTRACTOR, explain_rows, parse_formatted
-from planopt_assets.observe.fingerprint import topology_hash
+from planopt_assets.observe.plans.agreement import disagreements
+from planopt_assets.observe.plans.fingerprint import topology_hash
 from planopt_tests.observe.explain_shapes import SHAPES
 from planopt_tests.observe.record_explains import RECORDED
 from planopt_tests.observe.recorded import CASES, from_text, from_tree, text_of, tree_of

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from planopt_assets.engine.session import FIRST_EXPRESSION_ID
-from planopt_assets.observe.agreement import disagreements
-from planopt_assets.observe.explain_text import parse_formatted
-from planopt_assets.observe.normalise import normalise
+from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
+from planopt_assets.observe.explain.text import parse_formatted
+from planopt_assets.observe.plans.agreement import disagreements
+from planopt_assets.observe.plans.normalise import normalise
 from planopt_tests.observe.explain_shapes import SHAPES, Shape, make_shape_tables, register
 from planopt_tests.observe.record_explains import both_forms
 

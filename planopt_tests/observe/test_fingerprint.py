@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.plan import PlanNode
-from planopt_assets.observe.fingerprint import partition_count, plan_fingerprint, scanned_table, shape, topology_hash
-from planopt_assets.observe.normalise import normalise
+from planopt_assets.observe.plans.fingerprint import (
+    partition_count,
+    plan_fingerprint,
+    scanned_table,
+    shape,
+    topology_hash,
+)
+from planopt_assets.observe.plans.normalise import normalise
 from planopt_tests.observe.captured import FIXTURES, Info, captured, everywhere, node, plan_of, replaced, rewritten
 
 pytestmark = pytest.mark.fast

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.gates import CHECKS
+from planopt_assets.loop.gates import CHECKS
 from planopt_assets.model.gate import Gate
+from planopt_assets.model.observation import History, Observation
 from planopt_assets.observe.gates import (
     MISLED,
     contract_kept,
@@ -20,7 +21,6 @@ from planopt_assets.observe.gates import (
     protocol_compatible,
     pushdown_effective,
 )
-from planopt_assets.store.observations import History, Observation
 from planopt_tests.rows import (
     Row,
     captured_row,

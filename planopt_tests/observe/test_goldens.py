@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from syrupy.assertion import SnapshotAssertion
 
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.workload import Query, Workload
-from planopt_assets.observe.stage import observe
-from planopt_assets.run import Run
 from planopt_assets.store.reader import StoreReader
 from planopt_tests.conftest import make_tables, workload_of
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planopt_assets.observe.logical import normalise_logical
+from planopt_assets.observe.plans.logical import normalise_logical
 
 pytestmark = pytest.mark.fast
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.plan import ROOT
-from planopt_assets.observe.normalise import DIGEST_NAME, normalise
+from planopt_assets.observe.plans.normalise import DIGEST_NAME, normalise
 from planopt_tests.observe.captured import FIXTURES, Info, captured, everywhere, node, outline, plan_of
 
 pytestmark = pytest.mark.fast

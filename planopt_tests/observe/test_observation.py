@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import QueryFailed
-from planopt_assets.gates import CHECKS
+from planopt_assets.loop.gates import CHECKS
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Workload
 from planopt_assets.observe.evidence import signals_from_json
-from planopt_assets.observe.stage import observe
-from planopt_assets.observe.stored_plan import unpack
-from planopt_assets.run import Run
+from planopt_assets.observe.plans.stored_plan import unpack
 from planopt_assets.store.lineage import tree
 from planopt_assets.store.reader import StoreReader
 from planopt_tests.conftest import make_tables, workload_of

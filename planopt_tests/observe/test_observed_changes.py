@@ -12,14 +12,14 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from planopt_assets import redaction
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.model import redaction
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Query
-from planopt_assets.observe.estimates import misled_joins
-from planopt_assets.observe.stage import observe
-from planopt_assets.observe.stored_plan import unpack
-from planopt_assets.run import Run
+from planopt_assets.observe.plans.estimates import misled_joins
+from planopt_assets.observe.plans.stored_plan import unpack
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.workload.secrets import learn_secrets

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planopt_assets.decide.catalogue import CATALOGUE
 from planopt_assets.model.table_facts import SCAN_SETTINGS
-from planopt_assets.observe.planning_settings import _PLAN_SHAPING, WITHHELD, is_plan_shaping, recordable
+from planopt_assets.observe.tables.planning_settings import _PLAN_SHAPING, WITHHELD, is_plan_shaping, recordable
 
 pytestmark = pytest.mark.fast
 

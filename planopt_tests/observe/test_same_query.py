@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planopt_assets.observe.same_query import why_different
+from planopt_assets.observe.sql.same_query import why_different
 
 pytestmark = pytest.mark.fast
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planopt_assets.model.table_facts import Column, Protocol, TableFacts
-from planopt_assets.observe.schema_provenance import InputSchema, inline_inputs, schema_provenance
+from planopt_assets.observe.tables.schema_provenance import InputSchema, inline_inputs, schema_provenance
 
 pytestmark = pytest.mark.fast
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.plan import Plan
-from planopt_assets.observe.fingerprint import plan_fingerprint, topology_hash
-from planopt_assets.observe.stored_plan import CAP, pack, read_plan, tree_of, unpack
+from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
+from planopt_assets.observe.plans.stored_plan import CAP, pack, read_plan, tree_of, unpack
 from planopt_tests.model.test_ids import reordered
 from planopt_tests.observe.captured import captured, plan_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planopt_assets.model.table_facts import Constraint, TableFacts
-from planopt_assets.observe.table_metadata import INDEXED_COLUMNS, dotted, table_facts, type_text
+from planopt_assets.observe.tables.table_metadata import INDEXED_COLUMNS, dotted, table_facts, type_text
 
 pytestmark = pytest.mark.fast
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.util import PythonEvalType
 
 from planopt_assets.model.udf import LADDER, Udf
-from planopt_assets.observe.udfs import EVALUATIONS, UDF_SETTINGS, udf_audit
+from planopt_assets.observe.plans.udfs import EVALUATIONS, UDF_SETTINGS, udf_audit
 from planopt_tests.observe.shop_tables import shop_session
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from planopt_assets.engine.execute import Execution
+from planopt_assets.engine.execution.execute import Execution
 from planopt_assets.model.scan import Size
 from planopt_assets.observe.signals.scans import scans
 from planopt_assets.observe.signals.tree import Tree

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planopt_assets.engine.execute import Execution
+from planopt_assets.engine.execution.execute import Execution
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL

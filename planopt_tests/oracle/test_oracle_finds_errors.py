@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from planopt_assets.engine.execute import Execution
+from planopt_assets.engine.execution.execute import Execution
 from planopt_assets.model.plan import Plan
-from planopt_assets.observe.metrics import FILE_BYTES, FILES
+from planopt_assets.observe.plans.metrics import FILE_BYTES, FILES
 from planopt_tests.oracle.cases import id_
 from planopt_tests.oracle.comparison import expected_scan, mismatches
 from planopt_tests.oracle.lab import Lab

@@ -17,10 +17,10 @@ from threading import Thread
 
 import planopt_assets.definitions  # noqa: F401  # what every copy would import for itself
 from planopt_assets import cli
-from planopt_assets.crash_points import VARIABLE
 from planopt_assets.defs import resources
-from planopt_assets.engine.session import open_session
-from planopt_assets.run import Run
+from planopt_assets.engine.sessions.session import open_session
+from planopt_assets.loop.run import Run
+from planopt_assets.store.crash_points import VARIABLE
 from planopt_assets.workload import load_workload
 from planopt_tests.promote.lenient_planopt import PATIENT
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from planopt_assets import cli
 from planopt_assets.defs import resources
-from planopt_assets.run import Run
+from planopt_assets.loop.run import Run
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.lenient import LENIENT
 

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 from typing import Any, Literal
 from unittest import mock
 
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.standing import Standing
 from planopt_assets.model.promotion import Chain
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.promote.transitions import Expire, Revert
-from planopt_assets.run import Run
 from planopt_assets.store import writer
 from planopt_assets.store.promotions import newest, verified_chain
 from planopt_assets.store.reader import StoreReader
-from planopt_assets.store.standing import Standing
 from planopt_tests.rows import Row, standing
 
 Mode = Literal["advise", "auto"]

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import PlanoptError
-from planopt_assets.promote import stage
-from planopt_assets.run import Run
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages import promote as stage
 from planopt_assets.workload import load_workload
 
 

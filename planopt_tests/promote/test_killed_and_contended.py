@@ -13,10 +13,10 @@ import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
 
-from planopt_assets.crash_points import EXIT_CODE, POINTS
 from planopt_assets.defs.instance import dagster_home
+from planopt_assets.loop.run import read_standings
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.run import read_standings
+from planopt_assets.store.crash_points import EXIT_CODE, POINTS
 from planopt_assets.store.lineage import Node, tree
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.workload import load_workload

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from planopt_assets.errors import PlanoptError, PromotionConflict
+from planopt_assets.loop.by_person import pin, rollback, unpin
+from planopt_assets.loop.stages.promote import promote
+from planopt_assets.loop.verdict_gates import not_regressed
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
-from planopt_assets.promote.by_person import pin, rollback, unpin
-from planopt_assets.promote.stage import promote
 from planopt_assets.promote.transitions import Expire, Revert, Target, next_generation
-from planopt_assets.validate.gates import not_regressed
 from planopt_tests.promote.events import A, B, C, verdict_of
 from planopt_tests.promote.memory_store import Killed, Memory, MemoryRun, Mode, written_to
 from planopt_tests.rows import stored

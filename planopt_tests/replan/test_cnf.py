@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planopt_assets.observe.sql_tokens import NotCanonical
+from planopt_assets.observe.sql.tokens import NotCanonical
 from planopt_assets.replan.rewrites.cnf import rewrite
 from planopt_assets.replan.where_clauses import where_clauses
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planopt_assets.observe.sql_tokens import SPARK
+from planopt_assets.observe.sql.tokens import SPARK
 from planopt_assets.replan.text_joins import text_joins
 
 pytestmark = pytest.mark.fast

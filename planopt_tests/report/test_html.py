@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from planopt_assets.loop.standing import Standing
 from planopt_assets.model.workload import Workload
 from planopt_assets.report.html import write_report
-from planopt_assets.store.standing import Standing
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast

@@ -10,8 +10,8 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from planopt_assets.loop.histories import histories
 from planopt_assets.store import writer
-from planopt_assets.store.observations import histories
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from planopt_assets import redaction
 from planopt_assets.errors import StoreWriteFailed
+from planopt_assets.model import redaction
 from planopt_assets.store import writer
 from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES

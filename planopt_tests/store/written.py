@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from planopt_assets.engine.tables import Pins
+from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.loop.versions import contract
 from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import Chain
 from planopt_assets.model.signals import Signals
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.bundle import schemas_of
-from planopt_assets.observe.canonical import canonical_form
 from planopt_assets.observe.evidence import signals_json
-from planopt_assets.store.contract import contract
+from planopt_assets.observe.sql.canonical import canonical_form
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.decide.cases import WORKED
 from planopt_tests.promoted import promotion_row

@@ -7,8 +7,8 @@ from typing import Any
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.validate.judge import judge
+from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
-from planopt_assets.validate.rules import Rules
 from planopt_tests.measured import counters
 
 RULES = Rules()

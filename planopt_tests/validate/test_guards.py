@@ -6,8 +6,8 @@ import pytest
 
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.validate.pairs import Pair
+from planopt_tests.loop.fake_workspace import SLIGHTLY_LESS
 from planopt_tests.measured import MIB, counters
-from planopt_tests.validate.fake_workspace import SLIGHTLY_LESS
 from planopt_tests.validate.judged import NOISE, criterion, pair, pairs_of, verdict_on
 
 pytestmark = pytest.mark.fast

@@ -11,8 +11,8 @@ import pytest
 from planopt_assets.validate.intervals import ratio_interval
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.pairs import differing
+from planopt_tests.loop.fake_workspace import HALF_THE_WORK, SLIGHTLY_LESS
 from planopt_tests.measured import MIB, counters
-from planopt_tests.validate.fake_workspace import HALF_THE_WORK, SLIGHTLY_LESS
 from planopt_tests.validate.judged import NOISE, RULES, criterion, pair, pairs_of, verdict_on
 
 pytestmark = pytest.mark.fast

@@ -14,8 +14,8 @@ from planopt_assets.model.counters import Counters
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.pairs import Pair
+from planopt_tests.loop.fake_workspace import HALF_THE_WORK, SLIGHTLY_LESS
 from planopt_tests.measured import counters
-from planopt_tests.validate.fake_workspace import HALF_THE_WORK, SLIGHTLY_LESS
 from planopt_tests.validate.judged import RULES, pair, pairs_of, verdict_on
 
 pytestmark = pytest.mark.fast

@@ -6,10 +6,9 @@ import pytest
 
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Budgets
+from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.race import SPENT, confirming_confidence, strict_look
-from planopt_assets.validate.rules import Rules
-from planopt_tests.measured import MIB
-from planopt_tests.validate.fake_workspace import (
+from planopt_tests.loop.fake_workspace import (
     FEWER,
     HALF,
     HALF_THE_WORK,
@@ -23,6 +22,7 @@ from planopt_tests.validate.fake_workspace import (
     timeouts,
     working,
 )
+from planopt_tests.measured import MIB
 
 pytestmark = pytest.mark.fast
 

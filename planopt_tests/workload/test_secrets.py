@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from planopt_assets import redaction
 from planopt_assets.errors import WorkloadError, WrongValue
+from planopt_assets.model import redaction
+from planopt_assets.model.redaction import HIDDEN, redact
 from planopt_assets.model.workload import Knobs, Query, Table, Workload
-from planopt_assets.redaction import HIDDEN, redact
 from planopt_assets.workload.secrets import learn_secrets
 from planopt_tests.workload.conftest import RIGHT
 

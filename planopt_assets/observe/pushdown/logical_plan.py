@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from planopt_assets.model.scan import Expression
-from planopt_assets.observe.plan_json import Json as Node
-from planopt_assets.observe.plan_json import Node as PlanNode
-from planopt_assets.observe.plan_json import kind_of, plan_tree
+from planopt_assets.observe.plans.plan_json import Json as Node
+from planopt_assets.observe.plans.plan_json import Node as PlanNode
+from planopt_assets.observe.plans.plan_json import kind_of, plan_tree
 from planopt_assets.observe.pushdown.expressions import conjuncts, expressions
 
 _PYTHON = ("BatchEvalPython", "ArrowEvalPython")

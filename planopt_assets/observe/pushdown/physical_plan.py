@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planopt_assets.model.location import plain_path
-from planopt_assets.observe.metrics import ROWS
+from planopt_assets.observe.plans.metrics import ROWS
 
 Node = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planopt_assets.model.plan import PlanNode
 from planopt_assets.model.signals import Aggregation, Spill
-from planopt_assets.observe.metrics import SORT_FALLBACKS, SPILL, actual_rows
+from planopt_assets.observe.plans.metrics import SORT_FALLBACKS, SPILL, actual_rows
 from planopt_assets.observe.signals.join_text import key_count
 from planopt_assets.observe.signals.tree import Tree
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from planopt_assets.model.plan import PlanNode
 from planopt_assets.model.signals import Join, JoinInput
-from planopt_assets.observe.estimates import ROW_HEADER
+from planopt_assets.observe.plans.estimates import ROW_HEADER
 from planopt_assets.observe.signals.aggregations import is_aggregate
 from planopt_assets.observe.signals.join_text import is_join, join_text
 from planopt_assets.observe.signals.shuffles import BY_SPARK

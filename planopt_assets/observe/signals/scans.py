@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from planopt_assets.model.plan import PlanNode
 from planopt_assets.model.scan import ScanFacts, ScanOutcome, Size
 from planopt_assets.model.signals import Scan
-from planopt_assets.observe.fingerprint import scanned_table
-from planopt_assets.observe.metrics import FILE_BYTES, FILES, ROWS
+from planopt_assets.observe.plans.fingerprint import scanned_table
+from planopt_assets.observe.plans.metrics import FILE_BYTES, FILES, ROWS
 from planopt_assets.observe.pushdown.normal_form import unpushed_normal_form
 from planopt_assets.observe.signals.tree import Tree
 

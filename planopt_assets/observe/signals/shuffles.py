@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from planopt_assets.model.plan import PlanNode
 from planopt_assets.model.signals import Exchange
-from planopt_assets.observe.fingerprint import partition_count
-from planopt_assets.observe.metrics import PARTITIONS, SHUFFLE_BYTES, actual_rows
+from planopt_assets.observe.plans.fingerprint import partition_count
+from planopt_assets.observe.plans.metrics import PARTITIONS, SHUFFLE_BYTES, actual_rows
 from planopt_assets.observe.signals.join_text import is_join
 from planopt_assets.observe.signals.tree import Tree
 

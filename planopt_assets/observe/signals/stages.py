@@ -8,7 +8,7 @@ from math import prod
 
 from planopt_assets.model.plan import PlanNode
 from planopt_assets.model.signals import Scan, Stage
-from planopt_assets.observe.metrics import PARTITIONS, actual_rows
+from planopt_assets.observe.plans.metrics import PARTITIONS, actual_rows
 from planopt_assets.observe.signals.shuffles import planned_partitions
 from planopt_assets.observe.signals.tree import CACHED, Tree
 

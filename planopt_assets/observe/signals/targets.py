@@ -26,8 +26,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planopt_assets.observe.normalise import walk
-from planopt_assets.observe.plan_json import Flat, Node, bottom_up, plan_tree
+from planopt_assets.observe.plans.normalise import walk
+from planopt_assets.observe.plans.plan_json import Flat, Node, bottom_up, plan_tree
 from planopt_assets.observe.signals.join_text import is_join_kind, join_text
 
 Info = Mapping[str, Any]

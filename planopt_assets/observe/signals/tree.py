@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from planopt_assets.model.plan import Plan, PlanNode
-from planopt_assets.observe.fingerprint import scanned_table
-from planopt_assets.observe.metrics import actual_rows
+from planopt_assets.observe.plans.fingerprint import scanned_table
+from planopt_assets.observe.plans.metrics import actual_rows
 
 # Operators that hand on every row they get.
 _HAND_ON = (

@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize import normalization_distance
 
-from planopt_assets.observe.sql_tokens import SPARK, NotCanonical
+from planopt_assets.observe.sql.tokens import SPARK, NotCanonical
 from planopt_assets.replan.where_clauses import Condition, Leaf, Where, where_clauses
 
 MAX_DISTANCE = 128

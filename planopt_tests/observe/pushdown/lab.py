@@ -10,8 +10,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from planopt_assets.engine.capture import Capture
-from planopt_assets.engine.scans import ScanReader
+from planopt_assets.engine.capture.capture import Capture
+from planopt_assets.engine.capture.scans import ScanReader
 from planopt_assets.model.scan import ScanFacts, TableScanInfo
 
 FILES, ROWS = 8, 100

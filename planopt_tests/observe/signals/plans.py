@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planopt_assets.model.plan import ROOT, Plan, PlanNode
-from planopt_assets.observe.metrics import (
+from planopt_assets.observe.plans.metrics import (
     FILE_BYTES,
     FILES,
     PARTITIONS,

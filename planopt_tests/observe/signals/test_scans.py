@@ -8,7 +8,7 @@ import pytest
 
 from planopt_assets.model.scan import ConjunctOutcome, Funnel, ScanFacts, ScanOutcome, Size
 from planopt_assets.model.signals import Scan
-from planopt_assets.observe.metrics import FILE_BYTES, FILES
+from planopt_assets.observe.plans.metrics import FILE_BYTES, FILES
 from planopt_assets.observe.signals.scans import scans
 from planopt_assets.observe.signals.tree import Tree
 from planopt_tests.observe.captured import captured, plan_of

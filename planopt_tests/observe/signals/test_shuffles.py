@@ -8,7 +8,7 @@ import pytest
 
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.signals import Exchange
-from planopt_assets.observe.metrics import SHUFFLE_BYTES
+from planopt_assets.observe.plans.metrics import SHUFFLE_BYTES
 from planopt_assets.observe.signals.shuffles import resizable_exchanges
 from planopt_assets.observe.signals.tree import Tree
 from planopt_tests.observe.captured import Info, captured, plan_of

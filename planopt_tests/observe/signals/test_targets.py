@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.engine.session import FIRST_EXPRESSION_ID
+from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
 from planopt_assets.model.hint import Hint
 from planopt_assets.observe.signals.targets import join_targets
 from planopt_tests.observe.join_shapes import SHAPES, recorded_run

@@ -1,0 +1,76 @@
+"""The demo workload: TPC-H tables written the way frequent appends leave them, and ten queries over them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from planopt_assets.errors import ToolMissing
+
+# One small file per append and no clustering: what a table looks like after months of hourly loads.
+APPENDS = {
+    "lineitem": 120,
+    "orders": 60,
+    "partsupp": 40,
+    "customer": 20,
+    "part": 20,
+    "supplier": 4,
+    "nation": 1,
+    "region": 1,
+}
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+def prepare(folder: Path, scale: float, say: Callable[[str], None]) -> Path:
+    """Put workload, queries and data into `folder`; what is already there at this scale stays untouched."""
+    shipped = next(p for p in (_PACKAGE / "examples" / "tpch", _PACKAGE.parent / "examples" / "tpch") if p.is_dir())
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in (shipped / "planopt.yaml", *sorted((shipped / "queries").iterdir())):
+        target = folder / source.relative_to(shipped)
+        if source.is_file() and not (target.exists() and target.read_bytes() == source.read_bytes()):
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(source, target)
+    marker = folder / "data" / ".scale"
+    if not (marker.exists() and marker.read_text() == str(scale)):
+        say(f"writing TPC-H tables at scale {scale:g} as Delta, {sum(APPENDS.values())} appends")
+        _write_tables(folder / "data", scale)
+        marker.write_text(str(scale))
+    return folder / "planopt.yaml"
+
+
+def _write_tables(data: Path, scale: float) -> None:
+    """Generated anew beside the old data and swapped in whole, so that a killed run leaves no half table."""
+    import pyarrow.parquet as pq
+    from deltalake import write_deltalake
+
+    fresh = data.with_name("data.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="planopt-tpch-") as raw:
+        _generate(Path(raw), scale)
+        for name, appends in APPENDS.items():
+            table = pq.read_table(f"{raw}/{name}.parquet")
+            step = max(1, -(-table.num_rows // appends))
+            for start in range(0, table.num_rows, step):
+                write_deltalake(fresh / name, table.slice(start, step), mode="append")
+    shutil.rmtree(data, ignore_errors=True)
+    fresh.rename(data)
+
+
+def _generate(target: Path, scale: float) -> None:
+    tool = shutil.which("tpcgen-cli", path=str(Path(sys.executable).parent)) or shutil.which("tpcgen-cli")
+    if tool is None:
+        raise ToolMissing(
+            "the data generator tpcgen-cli is not installed", where="planopt demo", fix="pip install 'planopt[demo]'"
+        )
+    command = [tool, "tpch", "parquet", "--scale-factor", str(scale), "--output-dir", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        words = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise ToolMissing(
+            f"tpcgen-cli failed: {words}", where="planopt demo", fix="check --scale and the free disk space"
+        )

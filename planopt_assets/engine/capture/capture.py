@@ -1,0 +1,155 @@
+"""Reads plans, metrics and stage counters out of the JVM in few calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.plan_walk import PlanWalk, Walked
+from planopt_assets.engine.jvm.questions import Questions
+from planopt_assets.engine.jvm.scan_walk import AskedScan, ScanWalk
+from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
+from planopt_assets.errors import QueryFailed
+from planopt_assets.model.plan import Plan
+from planopt_assets.observe.explain.text import formatted_tree, parse_formatted
+from planopt_assets.observe.plans.normalise import normalise
+from planopt_assets.observe.pushdown.physical_plan import scan_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import SparkSession
+
+
+_MOST_TASKS = 1000
+
+
+class PlanReading(NamedTuple):
+    """One look at a physical plan: as planopt keeps it, as Spark showed it, and the values of its metrics by id."""
+
+    plan: Plan
+    tree: dict[str, Any]
+    metrics: dict[int, int]
+
+
+class Capture:
+    """Plan trees and stage counters of one Spark application, as plain data."""
+
+    def __init__(self, spark: SparkSession, tables: dict[str, str]) -> None:
+        self.jvm = Jvm(spark)
+        self.tables = tables
+        self._status = spark.sparkContext.statusTracker()
+        self._context: Any = spark.sparkContext._jsc.sc()
+        self._plan_info = self.jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
+        questions = Questions(self.jvm)
+        self._walk, self._scans = PlanWalk(questions), ScanWalk(questions)
+
+    def plan(self, executed_plan: JavaObject, phase: str) -> Plan:
+        """The physical plan as it stands now: `initial` before execution, `final` afterwards, with its metrics."""
+        return self.read(executed_plan, phase).plan
+
+    def read(
+        self,
+        executed_plan: JavaObject,
+        phase: str,
+        *,
+        estimates: bool = False,
+        explain: Callable[[], str] | None = None,
+    ) -> PlanReading:
+        """The same with what it was made from, for those who need more of it than the plan.
+
+        Where Spark does not hand out its tree (another build of it, another Jackson), the text `explain` gives is read
+        instead: the same operators, without metrics and estimates. `Plan.extractor` says which of the two it was.
+        """
+        from py4j.protocol import Py4JError
+
+        try:
+            tree = self.jvm.to_python(self._plan_info.fromSparkPlan(executed_plan))
+        except (Py4JError, TypeError):  # TypeError: py4j's answer to a class that is not there
+            if explain is None:
+                raise
+            return self._read_text(explain(), phase)
+        walked = self._walk.walk(executed_plan) if estimates else Walked({}, [])
+        if phase != "final":
+            walked = Walked({}, walked.operators)  # nothing has been counted yet
+        elif not estimates:
+            walked = Walked(self._walk.metric_values(executed_plan), [])
+        plan = normalise(
+            tree,
+            phase=phase,
+            tables=self.tables,
+            metric_values=walked.metrics,
+            operators=walked.operators,
+            first_id=FIRST_EXPRESSION_ID,
+        )
+        return PlanReading(plan, tree, walked.metrics)
+
+    def _read_text(self, text: str, phase: str) -> PlanReading:
+        plan = parse_formatted(text, phase=phase, tables=self.tables, first_id=FIRST_EXPRESSION_ID)
+        return PlanReading(plan, formatted_tree(text, phase=phase, first_id=FIRST_EXPRESSION_ID), {})
+
+    def stages(self, job_group: str) -> tuple[int, list[dict[str, Any]]]:
+        """Number of jobs of a group, and the counters of every stage of theirs that ran."""
+        self._context.listenerBus().waitUntilEmpty()
+        jobs = self._status.getJobIdsForGroup(job_group)
+        return len(jobs), self.stages_of(jobs)
+
+    def stages_of(self, jobs: Sequence[int]) -> list[dict[str, Any]]:
+        """The counters of every stage of some jobs that ran."""
+        infos = [info for job in jobs if (info := self._status.getJobInfo(job)) is not None]
+        if len(infos) < len(jobs):
+            raise QueryFailed(
+                f"Spark has forgotten the counters of {len(jobs) - len(infos)} jobs",
+                where="counters",
+                fix="raise `spark.ui.retainedJobs`",
+            )
+        attempts = self._attempts(jobs, sorted({stage for info in infos for stage in info.stageIds}))
+        stages = self.jvm.to_python(attempts) if infos else []
+        return [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
+
+    def tasks(self, stages: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+        """Every task of these stages, up to a thousand of each."""
+        store = self._context.statusStore()
+        held = self.jvm.java.util.ArrayList()
+        for stage in sorted(stages, key=lambda s: int(s["stageId"])):
+            held.add(store.taskList(stage["stageId"], stage["attemptId"], _MOST_TASKS))
+        return list(self.jvm.to_python(held))
+
+    def _attempts(self, jobs: Sequence[int], stages: Sequence[int]) -> JavaObject:
+        """Spark forgets skipped stages first once it holds many; one that ran and is forgotten makes counters wrong."""
+        from py4j.protocol import Py4JJavaError
+
+        store = self._context.statusStore()
+        attempts = self.jvm.java.util.ArrayList()
+        for stage in stages:
+            try:
+                attempts.add(store.lastStageAttempt(stage))
+            except Py4JJavaError as error:
+                if "NoSuchElement" not in str(error.java_exception.getClass().getName()):
+                    raise
+        missing = len(stages) - attempts.size()
+        if missing and missing > sum(int(store.job(job).numSkippedStages()) for job in jobs):
+            raise QueryFailed(
+                f"Spark has forgotten the counters of {missing} stages",
+                where="counters",
+                fix="raise `spark.ui.retainedStages` in the workload file",
+            )
+        return attempts
+
+    def hinted_joins(self, executed_plan: JavaObject) -> list[tuple[str, str]]:
+        """Every join that a hint reached: the hint in Spark's words, and the operator it became."""
+        return self._walk.hinted_joins(executed_plan)
+
+    def scans(self, initial_plan: JavaObject) -> list[AskedScan]:
+        """Every file scan of a plan that has not run, as it says of itself."""
+        return self._scans.scans(initial_plan)
+
+    def splits(self, scans: Sequence[AskedScan], tree: dict[str, Any]) -> dict[str, list[int]]:
+        """Tasks each scan is split into, by table and in the order of the plan; 0 where only the run can tell."""
+        tasks = {(scan.path, scan.ids): scan.tasks for scan in scans}
+        found: dict[str, list[int]] = {}
+        for node in scan_nodes(tree):
+            name = self.tables.get(node.path, "unregistered")
+            found.setdefault(name, []).append(tasks.get((node.path, node.ids)) or 0)
+        return found

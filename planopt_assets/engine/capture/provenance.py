@@ -1,0 +1,94 @@
+"""Reads what shapes plans out of a Spark session: settings in force, versions, and the planner's rules in order."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.engine.jvm.bridge import each
+from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
+from planopt_assets.observe.plans.udfs import UDF_SETTINGS
+from planopt_assets.observe.tables.planning_settings import recordable
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import SparkSession
+
+    from planopt_assets.engine.jvm.bridge import Jvm
+
+
+def planning_environment(session: SparkSession, jvm: Jvm) -> PlanningEnvironment:
+    """Defined settings with their effective values, and those set though Spark keeps them undocumented."""
+    conf: Any = session._jsparkSession.sessionState().conf()
+    values = {name: value for name, value, _, _ in jvm.to_python(conf.getAllDefinedConfs())}
+    values |= jvm.to_python(conf.getAllConfs())
+    # Those of Python workers belong to the application: Spark lists them nowhere, and knows them only when set.
+    values |= {name: str(session.conf.get(name, "<default>")) for name in UDF_SETTINGS if name not in values}
+    return PlanningEnvironment(recordable(values), tuple(sorted(_environment(session).items())))
+
+
+def _environment(session: SparkSession) -> dict[str, str]:
+    from importlib.metadata import version
+
+    context = session.sparkContext
+    java: Any = session._jvm.java.lang.System  # type: ignore[union-attr]
+    return {
+        "spark": session.version,
+        "delta": version("delta-spark"),
+        "java": str(java.getProperty("java.version")),
+        "scala": str(session._jvm.scala.util.Properties.versionNumberString()),  # type: ignore[union-attr]
+        "python": platform.python_version(),
+        "master": str(context.master).split("://")[0],  # a host is a place, not a property
+        "cores": str(context.defaultParallelism),
+        "driver_memory": context.getConf().get("spark.driver.memory", "1g"),
+        "executor_memory": context.getConf().get("spark.executor.memory", "1g"),
+        "executor_cores": context.getConf().get("spark.executor.cores", ""),
+    }
+
+
+def rulepack(session: SparkSession) -> Rulepack:
+    """Analyzer, optimizer, planner, preparation and adaptive rules, as this session applies them.
+
+    Adaptive rules are held by adaptive plans alone, so one with a shuffle is planned for it; nothing runs.
+    """
+    state: Any = session._jsparkSession.sessionState()
+    execution: Any = session.range(1).repartition(2)._jdf.queryExecution()
+    batches: list[tuple[str, tuple[str, ...]]] = []
+    for phase, rules in (("analyze", state.analyzer()), ("optimize", state.optimizer())):
+        batches += [
+            (f"{phase}: {batch.name()}", tuple(r.ruleName() for r in each(batch.rules())))
+            for batch in each(rules.batches())
+        ]
+    strategies = tuple(s.getClass().getName() for s in each(state.planner().strategies()))
+    batches.append(("plan: strategies", strategies))
+    batches.append(("prepare: preparations", tuple(r.ruleName() for r in each(execution.preparations()))))
+    executed = execution.executedPlan()
+    if executed.nodeName() == "AdaptiveSparkPlan":
+        for field in ("queryStagePreparationRules", "queryStageOptimizerRules"):
+            batches.append((f"adapt: {field}", tuple(r.ruleName() for r in each(_field(executed, field)))))
+    return Rulepack(tuple(batches))
+
+
+def planning(written: JavaObject, executed: JavaObject, jvm: Jvm) -> Planning:
+    """Which rules changed this query's plan, and how long each phase took.
+
+    A query is analysed as it was `written`; what was `executed` has planopt's digest on top and went through the rest.
+    """
+    effective: set[str] = set()
+    phases: dict[str, dict[str, int]] = {}
+    for execution in (executed, written):
+        tracker: Any = execution.tracker()
+        rules = jvm.to_python(tracker.rules())
+        effective |= {name for name, rule in rules.items() if rule["numEffectiveInvocations"]}
+        phases |= jvm.to_python(tracker.phases())
+    return Planning(
+        effective_rules=tuple(sorted(effective)),
+        phase_ms=tuple(sorted((name, int(p["endTimeMs"] - p["startTimeMs"])) for name, p in phases.items())),
+    )
+
+
+def _field(owner: Any, name: str) -> Any:
+    """A private field; Spark offers no other way to the adaptive rules."""
+    field = owner.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(owner)

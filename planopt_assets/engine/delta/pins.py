@@ -1,0 +1,36 @@
+"""Registered tables without Spark: where they are, which version is the newest, and what it says about itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from planopt_assets.engine.delta.delta_log import read_table_facts
+from planopt_assets.errors import TableUnreadable
+from planopt_assets.model.inputs import PinnedTable
+
+if TYPE_CHECKING:
+    from planopt_assets.model.table_facts import TableFacts
+
+
+class Pins:
+    """Every table as it was when first looked at: what commits or breaks meanwhile does not exist for this run."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, TableFacts | TableUnreadable] = {}
+
+    def pin(self, name: str, location: str) -> PinnedTable:
+        facts = self.facts(name, location)
+        return PinnedTable(name, location, facts.table_id, facts.version)
+
+    def facts(self, name: str, location: str) -> TableFacts:
+        """By location: two names of one folder are the same table at the same version."""
+        if location not in self._seen:
+            try:
+                self._seen[location] = read_table_facts(name, location)
+            except TableUnreadable as error:
+                self._seen[location] = error
+        seen = self._seen[location]
+        if isinstance(seen, TableUnreadable):
+            raise seen
+        return replace(seen, name=name)

@@ -1,0 +1,84 @@
+"""The registered tables of a run: pinned once, and with the reason where one cannot be read."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.engine.delta.protocol import protocol_gate
+from planopt_assets.engine.gate.registered_relations import RegisteredRelations
+from planopt_assets.errors import PlanoptError, ProtocolUnsupported, TableUnreadable
+from planopt_assets.model.location import plain_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from planopt_assets.engine.delta.pins import Pins
+    from planopt_assets.model.inputs import PinnedTable
+    from planopt_assets.model.workload import Table
+
+
+class Registry:
+    """A table that cannot be read stands in the way of the queries that name it, not of the others."""
+
+    def __init__(self, tables: Sequence[Table], pins: Pins, spark: Callable[[], SparkSession]) -> None:
+        self._tables, self._pins, self._spark = tables, pins, spark
+        self.unusable: dict[str, PlanoptError] = {}
+        self._locations: dict[str, str] = {}
+
+    @cached_property
+    def pinned(self) -> tuple[PinnedTable, ...]:
+        """Every table that has a log, at the version this run reads."""
+        found = []
+        for table in self._tables:
+            try:
+                self._locations[table.name] = location = self._locate(table)
+                found.append(self._pins.pin(table.name, location))
+                protocol_gate(self._pins.facts(table.name, location))
+            except (TableUnreadable, ProtocolUnsupported) as error:
+                self.unusable[table.name] = error
+        return tuple(found)
+
+    @property
+    def readable(self) -> tuple[PinnedTable, ...]:
+        return tuple(t for t in self.pinned if t.name not in self.unusable)
+
+    @cached_property
+    def relations(self) -> RegisteredRelations:
+        """What the SQL gate lets a query read; also tables that turn out to be unusable, which is another answer."""
+        _ = self.pinned
+        return RegisteredRelations.of(self._locations)
+
+    def blamed(self, error: Exception) -> tuple[str, ...]:
+        """Unusable tables that this error of Spark is about: they have no view, so Spark does not find them."""
+        named = missing_relation(error)
+        return tuple(
+            name
+            for name in self.unusable
+            if named == name.lower() or (name in self._locations and self._locations[name] in str(error))
+        )
+
+    def _locate(self, table: Table) -> str:
+        """The path in the workload file, or where Spark's catalog says the table is; its log is not opened."""
+        if table.catalog is None:
+            return str(table.path)
+        from pyspark.errors import AnalysisException
+
+        state: Any = self._spark()._jsparkSession.sessionState()
+        try:
+            identifier = state.sqlParser().parseTableIdentifier(table.catalog)
+            return plain_path(str(state.catalog().getTableMetadata(identifier).location()))
+        except AnalysisException as error:
+            raise TableUnreadable(
+                f"Spark's catalog has no table {table.catalog}",
+                where=f"table {table.name}",
+                fix="correct `catalog` in the workload file, or give the table's path",
+            ) from error
+
+
+def missing_relation(error: Exception) -> str | None:
+    condition = getattr(error, "getCondition", lambda: None)()
+    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    return parameters.get("relationName", "").strip("`").lower() if condition == "TABLE_OR_VIEW_NOT_FOUND" else None

@@ -1,0 +1,54 @@
+"""The text of a query as a policy wants it: rewritten, then hinted as far as a text can carry it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planopt_assets.errors import PolicyNotApplied
+from planopt_assets.model.hint import Hint
+from planopt_assets.replan.hinted_sql import hinted_sql
+from planopt_assets.replan.rewritten_sql import rewritten_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+    from planopt_assets.engine.frames.hints import JoinHints
+    from planopt_assets.model.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyText:
+    """What Spark is given under a policy, and the hints that must go into the plan it makes of it."""
+
+    sql: str
+    plan_hints: tuple[Hint, ...] = ()
+
+
+def policy_text(sql: str, policy: Policy, analysed: Callable[[str], DataFrame], joins: JoinHints) -> PolicyText:
+    """The text to run; `analysed` turns a text into a frame, once the gate has let it through.
+
+    A hint is written into the text only where Spark then finds it on exactly the join it is for. Nothing is assumed:
+    the hints of both analysed plans are compared. Where they are not as expected, all go into the plan.
+    """
+    rewritten, idle = rewritten_sql(sql, policy.rewrites)
+    if idle:
+        raise PolicyNotApplied(
+            f"rewrite not applied: {idle[0]} leaves the text as it is", fix="decide again for the query as it is now"
+        )
+    hints = tuple(Hint.parse(text) for text in policy.hints)
+    if not hints:
+        return PolicyText(rewritten)
+    written = hinted_sql(rewritten, hints)
+    left_out = tuple(hint for hint, _ in written.left_out)
+    if len(left_out) < len(hints):
+        expected = joins.carried(analysed(rewritten))
+        for hint in hints:
+            if hint not in left_out:
+                place = (hint.join, hint.side)
+                expected[place] = (*expected.get(place, ()), hint.strategy)
+        if joins.carried(analysed(written.sql)) == expected:
+            return PolicyText(written.sql, left_out)
+    return PolicyText(rewritten, hints)

@@ -1,0 +1,115 @@
+"""Queries as DataFrames under a policy: settings come with the session, rewrites and hints with the text or the plan.
+
+Nothing of a query gets past here without the gate, and the gate sees what really runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planopt_assets.engine.frames.callables import build_frame
+from planopt_assets.engine.frames.hints import JoinHints
+from planopt_assets.engine.frames.policy_text import PolicyText, policy_text
+from planopt_assets.engine.gate.sql_gate import analysis_gate, parse_gate
+from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.errors import PlanoptError, PolicyNotApplied, QueryFailed
+from planopt_assets.model.hint import Hint
+from planopt_assets.model.location import plain_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from planopt_assets.engine.delta.registry import Registry
+    from planopt_assets.model.inputs import PinnedTable
+    from planopt_assets.model.policy import Policy
+    from planopt_assets.model.workload import Query, Workload
+
+_Key = tuple[str, int, str]  # query, binding, policy
+
+
+class QueryFrames:
+    """Builds frames, and remembers of each what the gate saw and which text a policy made of it."""
+
+    def __init__(self, workload: Workload, registry: Registry) -> None:
+        self._workload, self._registry = workload, registry
+        self._joins: JoinHints | None = None
+        self._texts: dict[_Key, PolicyText] = {}
+        self._gated: dict[_Key, frozenset[str]] = {}  # -> locations it reads
+        self._blocked: dict[str, tuple[str, ...]] = {}  # query -> tables it names that cannot be read
+
+    def frame(self, session: SparkSession, query: Query, binding: int, policy: Policy) -> DataFrame:
+        """The query under a policy, in the session that has the policy's settings; built anew each time.
+
+        Anew because `rand()` draws its seed at analysis: a kept frame would hide that a result varies. Where a hint or
+        a rewrite finds nothing to change, that is an error: under the policy's name nothing else may run.
+        """
+        if policy.layouts:
+            raise PolicyNotApplied(
+                f"layout not applied: {policy.layouts[0]}", where=policy.id, fix="leave layouts to maintenance"
+            )
+        try:
+            if query.sql is None:
+                return self._of_callable(session, query, binding, policy)
+            return self._of_text(session, query, query.sql, binding, policy)
+        except PlanoptError:
+            raise
+        except Exception as error:  # Spark's analyzer and the user's callable: the boundary where it becomes ours
+            if blamed := self._registry.blamed(error):
+                self._blocked[query.id] = blamed
+                raise self._registry.unusable[blamed[0]] from error
+            line = str(error).strip().splitlines()[0][:400]
+            raise QueryFailed(
+                line, where=f"query {query.id}", fix="correct the query or the tables it names"
+            ) from error
+
+    def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
+        """The registered tables a query names, as the gate saw them; all of them where it never got that far."""
+        tables = self._registry.pinned
+        if query.id in self._blocked:
+            return tuple(t for t in tables if t.name in self._blocked[query.id])
+        gated = [reads for (query_id, _, _), reads in self._gated.items() if query_id == query.id]
+        paths = {plain_path(p) for reads in gated for p in reads}
+        return tuple(t for t in tables if plain_path(t.location) in paths) if gated else tables
+
+    def forget(self) -> None:
+        self._texts.clear()
+        self._gated.clear()
+
+    def _join_hints(self, session: SparkSession) -> JoinHints:
+        self._joins = self._joins or JoinHints(Jvm(session))
+        return self._joins
+
+    def _of_callable(self, session: SparkSession, query: Query, binding: int, policy: Policy) -> DataFrame:
+        if policy.rewrites:
+            raise PolicyNotApplied(
+                f"rewrite not applied: {policy.rewrites[0]} is for SQL, the query is Python",
+                where=f"query {query.id}",
+                fix="decide again for the query as it is now",
+            )
+        frame = build_frame(self._workload, query, session, dict(query.bindings[binding]))
+        if policy.hints:
+            frame = self._join_hints(session).hinted(frame, [Hint.parse(text) for text in policy.hints])
+        self._gated[query.id, binding, policy.id] = self._analysis_gate(session, query, frame)
+        return frame
+
+    def _of_text(self, session: SparkSession, query: Query, sql: str, binding: int, policy: Policy) -> DataFrame:
+        key = (query.id, binding, policy.id)
+        parameters = dict(query.bindings[binding])
+
+        def analysed(text: str) -> DataFrame:
+            if key not in self._gated:
+                parse_gate(session, query.id, text, self._registry.relations)
+            return session.sql(text, args=parameters or None)
+
+        if key not in self._texts:
+            self._texts[key] = policy_text(sql, policy, analysed, self._join_hints(session))
+        text = self._texts[key]
+        frame = analysed(text.sql)
+        if text.plan_hints:
+            frame = self._join_hints(session).hinted(frame, text.plan_hints)
+        if key not in self._gated:
+            self._gated[key] = self._analysis_gate(session, query, frame)
+        return frame
+
+    def _analysis_gate(self, session: SparkSession, query: Query, frame: DataFrame) -> frozenset[str]:
+        return analysis_gate(session, query.id, frame, self._registry.relations, self._workload.allow_python)

@@ -1,0 +1,135 @@
+"""The one Spark session of a run: built once, Delta configured, and checked to be the one asked for."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.engine.sessions.jars import delta_jars
+from planopt_assets.engine.sessions.java import check_java
+from planopt_assets.errors import SessionMismatch, SparkFailed
+from planopt_assets.model.ids import content_id
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from planopt_assets.model.workload import Workload
+
+REQUIRED = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Delta's parser drops parameters unless Spark binds them in the analyzer (delta-io/delta issue 7640).
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+}
+_LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
+FIRST_EXPRESSION_ID = 1_000_000_000
+_ASKED = "spark.planopt.asked"
+DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Spark starts one task per snapshot partition for every small Delta read; fifty is for clusters.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # Spark 4.2.0 hangs when an Arrow Python function gets its rows in columns straight from a scan (SPARK-58241).
+    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+    # Trials run one after the other for a long time in one JVM: keep what their counters need, not more.
+    "spark.ui.retainedStages": "2000",
+    "spark.ui.retainedJobs": "2000",
+    "spark.sql.ui.retainedExecutions": "50",
+    # Plans are compared as text: nothing of them may be cut off.
+    "spark.sql.maxMetadataStringLength": "100000",
+    "spark.sql.debug.maxToStringFields": "10000",
+    "spark.driver.extraJavaOptions": _LOGGING,
+}
+
+
+def session_settings(workload: Workload) -> dict[str, str]:
+    """The settings contract of the session: planopt's defaults, then the user's, then what Delta requires."""
+    asked = {**dict(workload.spark_settings), **dict(workload.knobs.pin)}
+    extensions = dict.fromkeys([REQUIRED["spark.sql.extensions"], *asked.get("spark.sql.extensions", "").split(",")])
+    joined = ",".join(name for name in extensions if name)
+    return {**DEFAULTS, **asked, **REQUIRED, "spark.sql.extensions": joined}
+
+
+def open_session(workload: Workload) -> SparkSession:
+    """Start Spark, or take over the session of this process if it is the one asked for."""
+    check_java()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    # Python workers must be this Python, not the first `python3` on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    settings = session_settings(workload)
+    # The process's own session first: the active one may be that of a policy.
+    found = SparkSession._instantiatedSession or SparkSession.getActiveSession()
+    if found is None:
+        builder = SparkSession.builder.master(workload.master).appName(f"planopt:{workload.name}")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        builder = builder.config(_ASKED, _asked(workload.master, settings))
+        builder = builder.config("spark.jars", ",".join([*delta_jars(), *_user_jars(settings)]))
+        try:
+            found = builder.getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as error:
+            raise SparkFailed(
+                f"Spark did not start: {str(error).splitlines()[0]}",
+                where=workload.master,
+                fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
+            ) from error
+        found.sparkContext.setLogLevel("ERROR")
+        _raise_expression_ids(found)
+    _check(found, workload.master, settings)
+    return found
+
+
+def _raise_expression_ids(session: SparkSession) -> None:
+    """Let Spark count expressions from a billion on, so that no literal in a plan can be mistaken for one.
+
+    The counter never leaves the JVM (py4j would turn it into a number): its getter and `addAndGet` are joined there.
+    """
+    java: Any = session._jvm.java  # type: ignore[union-attr]
+    field = java.lang.Class.forName("org.apache.spark.sql.catalyst.expressions.NamedExpression$").getDeclaredField(
+        "curId"
+    )
+    field.setAccessible(True)
+    handles, long = java.lang.invoke.MethodHandles, java.lang.Long.TYPE
+    add = handles.lookup().findVirtual(
+        java.lang.Class.forName("java.util.concurrent.atomic.AtomicLong"),
+        "addAndGet",
+        java.lang.invoke.MethodType.methodType(long, long),
+    )
+    amount = session.sparkContext._gateway.new_array(java.lang.Object, 1)  # type: ignore[union-attr]
+    amount[0] = FIRST_EXPRESSION_ID
+    added = handles.filterReturnValue(handles.lookup().unreflectGetter(field), handles.insertArguments(add, 1, amount))
+    added.invokeWithArguments(java.util.ArrayList())
+
+
+def _asked(master: str, settings: dict[str, str]) -> str:
+    return content_id("ses", {"master": master, **settings})
+
+
+def _user_jars(settings: dict[str, str]) -> list[str]:
+    return [jar for jar in settings.get("spark.jars", "").split(",") if jar]
+
+
+def _check(session: SparkSession, master: str, settings: dict[str, str]) -> None:
+    """`getOrCreate` hands out whatever session the process has: a trial in the wrong one would prove nothing."""
+    actual = dict(session.sparkContext.getConf().getAll())
+    if actual.get(_ASKED) == _asked(master, settings):
+        return  # planopt's own; Spark rewrites some values (`/x` becomes `file:/x`), so they are not compared again
+    differing = [
+        f"{name} is {actual.get(name)!r}, asked for {value!r}"
+        for name, value in {"spark.master": master, **settings}.items()
+        if name not in ("spark.jars", "spark.driver.extraJavaOptions")
+        and actual.get(name) != value  # Spark adds to both
+    ]
+    if differing:
+        raise SessionMismatch(
+            "this process already has another Spark session: " + "; ".join(differing[:5]),
+            where="spark session",
+            fix="run planopt in a process of its own, or stop the other session first",
+        )

@@ -1,0 +1,107 @@
+"""Which policy is in force for one query of a user's job: read without Spark, in time, and never an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from planopt_assets.errors import ChainBroken, PlanoptError, StoreTooSlow, UnknownQuery
+from planopt_assets.job.deadline import answer_within
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.workload import Workload
+from planopt_assets.store.promotions import newest, verified_chain
+from planopt_assets.store.reader import StoreReader
+from planopt_assets.workload import load_workload
+
+if TYPE_CHECKING:
+    from planopt_assets.model.promotion import Promotion
+    from planopt_assets.model.workload import Query
+
+OpenReader = Callable[[str, str], StoreReader]  # root, workload
+NOTHING_PROMOTED = "no policy has been promoted yet"
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What the store says about one query; `failure` is why it could not say anything."""
+
+    query_id: str
+    workload: Workload | None = None
+    query: Query | None = None
+    promotion: Promotion | None = None
+    failure: PlanoptError | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """What the newest generation holds; after a revert to the original that is the original."""
+        return self.promotion.policy if self.promotion else ORIGINAL
+
+    @property
+    def generation(self) -> int:
+        return self.promotion.generation if self.promotion else 0
+
+    @property
+    def reason(self) -> str:
+        """Why the query runs as original; empty where a policy is to be applied."""
+        if self.failure is not None:
+            return str(self.failure)
+        if self.promotion is None:
+            return NOTHING_PROMOTED
+        if self.policy == ORIGINAL:
+            return f"generation {self.generation} ({self.promotion.state}) is the original: {self.promotion.reason}"
+        return ""
+
+    @property
+    def observable(self) -> bool:
+        """Whether a run can be recorded: not in a store that hangs, is damaged, or was written by a newer planopt."""
+        return self.query is not None and (self.failure is None or isinstance(self.failure, ChainBroken))
+
+
+def promotion_in_force(workload: Workload, query_id: str, open_reader: OpenReader = StoreReader) -> Promotion | None:
+    """The newest generation of a query after its whole chain was checked; None where nothing was ever promoted."""
+    rows = open_reader(workload.store, workload.name).rows("active_policies", query_id=query_id)
+    return newest(verified_chain(workload.name, query_id, rows))
+
+
+def read_in_force(
+    workload: Workload | str | os.PathLike[str],
+    query_id: str,
+    *,
+    timeout_s: float,
+    open_reader: OpenReader = StoreReader,
+) -> InForce:
+    """The same for a job that must go on whatever happens: every failure becomes the reason to run as original."""
+    ends_at = monotonic() + timeout_s
+    found = InForce(query_id)
+    try:
+        loaded = (
+            workload if isinstance(workload, Workload) else answer_within(timeout_s, lambda: load_workload(workload))
+        )
+        query = next((q for q in loaded.queries if q.id == query_id), None)
+        if query is None:
+            raise UnknownQuery(
+                f"the workload has no query {query_id!r}",
+                where=str(loaded.file),
+                fix="declare the query, or correct the id given to `tuned`",
+            )
+        found = InForce(query_id, loaded, query)
+        left = max(ends_at - monotonic(), 0.0)
+        promotion = answer_within(left, lambda: promotion_in_force(loaded, query_id, open_reader))
+    except PlanoptError as error:
+        return InForce(query_id, found.workload, found.query, failure=error)
+    except TimeoutError:
+        late = StoreTooSlow(
+            f"no answer within {timeout_s:g} s",
+            where=found.workload.store if found.workload else str(workload),
+            fix="check that the store can be reached, or give `tuned` a longer `timeout_s`",
+        )
+        return InForce(query_id, found.workload, found.query, failure=late)
+    except Exception as error:  # noqa: BLE001  # the boundary to the user's job: nothing of planopt may fail it
+        strange = PlanoptError(
+            f"{type(error).__name__}: {error}", where=f"query {query_id}", fix="report it: this is a defect of planopt"
+        )
+        return InForce(query_id, found.workload, found.query, failure=strange)
+    return InForce(query_id, loaded, query, promotion)

@@ -1,0 +1,60 @@
+"""What a person does to a query's policy: pin, unpin, roll back. Refusals need no Spark, writing does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from planopt_assets.errors import NothingToChange
+from planopt_assets.loop.run import Run, StageResult
+from planopt_assets.loop.stages.promote import STAGE, words_of
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.redaction import redact
+from planopt_assets.promote.pins import known_policy, refuse_unsafe
+from planopt_assets.promote.transitions import Event, Fix, Revert, Target, Unfix, next_generation
+from planopt_assets.store.promotions import commit, promotion_edges
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.standing import Standing
+
+
+def pin(
+    run: Run, query_id: str, *, settings: dict[str, str], policy_id: str | None, reason: str, who: str
+) -> StageResult:
+    """Fix these settings, or a policy the query already had; automation leaves it alone until it is unpinned."""
+    tables = ("active_policies", "verdicts", "candidate_plans")
+    stored = {name: run.reader.rows(name, query_id=query_id) for name in tables}
+    if policy_id is not None:
+        policy = known_policy(query_id, policy_id, [row for rows in stored.values() for row in rows])
+    else:
+        policy = Policy.of(settings)
+    refuse_unsafe(query_id, policy, run.workload.knobs, stored["verdicts"])
+    return _apply(run, query_id, lambda s: Fix(policy, redact(reason), who, s.input_fingerprint or ""))
+
+
+def unpin(run: Run, query_id: str, *, reason: str, who: str) -> StageResult:
+    """Give the query back to automation, with what was accepted before the pin, or original."""
+    return _apply(run, query_id, lambda _: Unfix(redact(reason), who))
+
+
+def rollback(run: Run, query_id: str, *, to: Target, reason: str, who: str) -> StageResult:
+    """Back to the last good policy or to original; automation does not promote by the same verdict again."""
+
+    def event(standing: Standing) -> Event:
+        policy = standing.active.policy.id if standing.active else ""
+        known = [v["verdict_id"] for v in run.reader.rows("verdicts", query_id=query_id) if v["policy_id"] == policy]
+        return Revert(to, redact(reason), who, tuple(known))
+
+    return _apply(run, query_id, event)
+
+
+def _apply(run: Run, query_id: str, event: Callable[[Standing], Event]) -> StageResult:
+    standing = run.standings()[query_id]
+    try:
+        promotion = next_generation(run.workload.name, query_id, standing.chain, event(standing))
+    except NothingToChange as nothing:
+        return StageResult(query_id, False, nothing.what, words=words_of(standing.chain))
+    commit(lambda: run.workspace.spark, run.reader, promotion, run.run_id)
+    run.append(STAGE, {"lineage": promotion_edges(promotion)})
+    numbers = {"generation": promotion.generation}
+    return StageResult(query_id, True, promotion.describe(), numbers, words=words_of((promotion,)))

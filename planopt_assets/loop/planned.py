@@ -1,0 +1,91 @@
+"""A proposal, planned but not run: what it changes in the plan, through which of its parts, or why it was dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planopt_assets.errors import PlanoptError, PolicyNotApplied
+from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.hint import Hint
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.observe.plans.diff import Splits, plan_diff, pushed_diff
+from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
+from planopt_assets.replan.effects import idle_hint_words, runtime_parts, visible_parts
+
+if TYPE_CHECKING:
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.model.plan import Plan
+    from planopt_assets.model.workload import Query
+
+AT_RUN_TIME = "takes effect only at run time; a trial will tell"
+
+
+def planned_candidate(
+    workspace: Workspace, query: Query, policy: Policy, decision_ids: tuple[str, ...], inputs: str
+) -> Candidate:
+    """Plan all bindings under the policy; the diff of the first that differs stands for the candidate."""
+    plans = _Plans(workspace, query)
+    kept, diff, fingerprint, topology = False, "", "", ""
+    effects: tuple[str, ...] = ()
+    try:
+        diff = plans.diff(ORIGINAL, policy)
+        after, _ = plans.of(policy, 0)
+        fingerprint, topology = plan_fingerprint(after), topology_hash(after)
+        effects = _effects(plans, policy, diff)
+        idle = [hint for hint in policy.hints if hint not in effects]
+        if idle:
+            joins = workspace.hinted_joins(query, 0, policy)
+            reason = f"dropped: {idle_hint_words(Hint.parse(idle[0]), joins)}"
+        elif diff:
+            kept, reason = True, "the plan changes"
+        elif runtime_parts(policy):
+            kept, reason = True, AT_RUN_TIME
+        else:
+            reason = "dropped: plan and partitioning stay the same"
+    except PolicyNotApplied as error:
+        reason = f"dropped: {error.what}"
+    except PlanoptError as error:
+        reason = f"dropped: it cannot be planned: {error}"
+    return Candidate(
+        query.id,
+        policy,
+        decision_ids,
+        kept,
+        reason,
+        diff if kept else "",
+        fingerprint,
+        topology,
+        inputs,
+        took_effect=effects,
+    )
+
+
+def _effects(plans: _Plans, policy: Policy, diff: str) -> tuple[str, ...]:
+    """The parts without which the plan would be another; all of them where each alone would do."""
+    parts = visible_parts(policy)
+    if not diff or len(parts) <= 1:
+        return tuple(parts) if diff else ()
+    needed = tuple(part for part, without in parts.items() if plans.diff(without, policy))
+    return needed or tuple(parts)
+
+
+class _Plans:
+    """Each policy of a query planned once per binding."""
+
+    def __init__(self, workspace: Workspace, query: Query) -> None:
+        self._workspace, self._query = workspace, query
+        self._seen: dict[tuple[Policy, int], tuple[Plan, Splits]] = {}
+
+    def of(self, policy: Policy, binding: int) -> tuple[Plan, Splits]:
+        if (policy, binding) not in self._seen:
+            self._seen[policy, binding] = self._workspace.plan(self._query, binding, policy)
+        return self._seen[policy, binding]
+
+    def diff(self, before: Policy, after: Policy) -> str:
+        """Of the first binding whose plans differ; every binding is planned, so that one that cannot be is known."""
+        found = ""
+        for binding in range(len(self._query.bindings)):
+            (old, old_splits), (new, new_splits) = self.of(before, binding), self.of(after, binding)
+            parts = (plan_diff(old, new, old_splits, new_splits), pushed_diff(old, new))
+            found = found or "\n".join(part for part in parts if part)
+        return found

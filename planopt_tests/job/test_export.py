@@ -1,0 +1,128 @@
+"""Policies in force as texts: whole or not at all, and each text says what it does not hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from planopt_assets.errors import NotExportable
+from planopt_assets.job.export import Exported, exported, rendered
+from planopt_assets.model import redaction
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.workload import Query
+from planopt_tests.promoted import chain
+from planopt_tests.rows import FEWER
+
+pytestmark = pytest.mark.fast
+
+JOINED = "SELECT city FROM sales JOIN shops USING (shop)"
+HINTED = Policy(FEWER.settings, hints=("broadcast(join0.right shops)",))
+MORE = Policy.of({"spark.sql.shuffle.partitions": "8"})
+
+
+def one(policy: Policy | None = FEWER, query_id: str = "by_shop", **query: Any) -> Exported:
+    declared = Query(query_id, **{"sql": "SELECT 1;", **query})
+    return exported(declared, chain(query_id, policy)[0] if policy else None)
+
+
+def test_sql_sets_runs_and_resets() -> None:
+    assert rendered("sales", [one()], "sql") == (
+        "-- by_shop, generation 1: shuffle.partitions=2\n"
+        "SET spark.sql.shuffle.partitions=2;\n"
+        "SELECT 1;\n"
+        "RESET spark.sql.shuffle.partitions;\n"
+    )
+
+
+def test_spark_defaults_and_submit_hold_the_settings() -> None:
+    head = "# by_shop, generation 1: shuffle.partitions=2\n"
+    assert rendered("sales", [one()], "spark-defaults") == head + "spark.sql.shuffle.partitions 2\n"
+    assert rendered("sales", [one()], "submit") == head + "--conf spark.sql.shuffle.partitions=2\n"
+
+
+def test_a_query_without_a_policy_is_named_and_sets_nothing() -> None:
+    assert rendered("sales", [one(None)], "submit") == "# by_shop: original, nothing to set\n"
+    assert rendered("sales", [one(None)], "sql") == "-- by_shop: original, nothing to set\nSELECT 1;\n"
+
+
+def test_json_holds_everything_of_the_policy() -> None:
+    (query,) = json.loads(rendered("sales", [one(HINTED, sql=JOINED)], "json"))["queries"]
+    assert query == {
+        "id": "by_shop",
+        "generation": 1,
+        "promotion_id": "pro-by_shop-g1",
+        "policy_id": HINTED.id,
+        "settings": {"spark.sql.shuffle.partitions": "2"},
+        "hints": ["broadcast(join0.right shops)"],
+        "layouts": [],
+        "rewrites": [],
+        "sql": "SELECT /*+ BROADCAST(shops) */ city FROM sales JOIN shops USING (shop)",
+        "not_exported": None,
+    }
+
+
+def test_python_is_a_module_that_runs_without_planopt() -> None:
+    module: dict[str, Any] = {}
+    exec(rendered("sales", [one(), one(HINTED, "cities", sql=JOINED)], "python"), module)  # what it is for
+    assert module["SETTINGS"] == {q: {"spark.sql.shuffle.partitions": "2"} for q in ("by_shop", "cities")}
+    assert module["SQL"] == {"cities": "SELECT /*+ BROADCAST(shops) */ city FROM sales JOIN shops USING (shop)"}
+    assert callable(module["session_for"])
+
+
+@pytest.mark.parametrize("form", ["spark-defaults", "submit"])
+def test_settings_alone_are_not_exported_where_hints_belong_to_the_policy(form: Any) -> None:
+    text = rendered("sales", [one(HINTED, sql=JOINED)], form)
+    assert text.endswith("# not exported: hints and rewrites need the query's text: use `--format sql`\n")
+    assert "2\n" not in text
+
+
+def test_hints_go_into_the_text() -> None:
+    assert "SELECT /*+ BROADCAST(shops) */ city" in rendered("sales", [one(HINTED, sql=JOINED)], "sql")
+
+
+@pytest.mark.parametrize(
+    ("policy", "query", "why"),
+    [
+        (HINTED, {"sql": "SELECT 1 FROM sales"}, "no text can carry broadcast(join0.right shops)"),
+        (HINTED, {"sql": None, "python": "m:f"}, "hints of a Python query have no text to stand in"),
+        (Policy(rewrites=("no_such_rewrite",)), {}, "rewrite no_such_rewrite finds nothing to change"),
+        (Policy(layouts=("cluster(sales)",)), {}, "layout cluster(sales) belongs to a table"),
+    ],
+    ids=["no such join", "python", "idle rewrite", "layout"],
+)
+def test_a_policy_no_text_can_carry_is_not_exported_in_any_form(
+    policy: Policy, query: dict[str, Any], why: str
+) -> None:
+    found = one(policy, **query)
+    assert found.missing.startswith(why)
+    for form in ("sql", "spark-defaults", "submit", "python"):
+        text = rendered("sales", [found], form)  # type: ignore[arg-type]
+        assert f"not exported: {why}" in text
+        assert "SET spark" not in text
+
+
+def test_settings_of_a_python_query_are_exported() -> None:
+    assert "-- run the query here" in rendered("sales", [one(sql=None, python="m:f")], "sql")
+
+
+def test_a_secret_in_the_text_is_not_written() -> None:
+    redaction.learn(["k-93fa-k-93fa"])
+    text = rendered("sales", [one(sql="SELECT 1 WHERE '' = 'k-93fa-k-93fa'")], "sql")
+    assert "SET spark.sql.shuffle.partitions=2;" in text
+    assert "k-93fa" not in text
+
+
+def test_two_queries_with_different_values_do_not_fit_into_one_application() -> None:
+    with pytest.raises(NotExportable, match=r"spark.sql.shuffle.partitions is 2 for by_shop and 8 for cities"):
+        rendered("sales", [one(), one(MORE, "cities")], "spark-defaults")
+
+
+def test_two_queries_that_agree_do() -> None:
+    assert rendered("sales", [one(), one(FEWER, "cities")], "submit").count("--conf") == 2
+
+
+def test_each_query_has_its_own_settings_in_sql() -> None:
+    text = rendered("sales", [one(), one(MORE, "cities"), one(ORIGINAL, "shops")], "sql")
+    assert text.index("=2;") < text.index("RESET") < text.index("=8;")

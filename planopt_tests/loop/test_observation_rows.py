@@ -1,0 +1,351 @@
+"""Rows of an observation: every column is one the store declares, and holds what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from planopt_assets.engine.execution.execute import Execution
+from planopt_assets.loop.observation_rows import (
+    bundle_columns,
+    contract_id,
+    estimate_columns,
+    explain_table_rows,
+    node_rows,
+    plan_columns,
+    provenance_rows,
+    scan_row,
+    table_rows,
+    understood_columns,
+)
+from planopt_assets.model.canonical import Canonical
+from planopt_assets.model.column_lineage import ColumnLineage
+from planopt_assets.model.plan import Estimate, Plan, PlanNode
+from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
+from planopt_assets.model.redaction import HIDDEN, learn
+from planopt_assets.model.scan import ConjunctOutcome, Finding, Funnel, ScanOutcome, Size
+from planopt_assets.model.signals import Signals, Spill
+from planopt_assets.model.table_facts import Column, Protocol, TableFacts
+from planopt_assets.model.trial import Digest
+from planopt_assets.model.udf import UdfAudit
+from planopt_assets.observe.bundle import Understood
+from planopt_assets.observe.evidence import digest_from_json, signals_from_json
+from planopt_assets.observe.plans.estimates import Misjudged
+from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
+from planopt_assets.observe.plans.stored_plan import read_plan, unpack
+from planopt_assets.observe.tables.contract import contract_hash, contract_of
+from planopt_assets.store.schemas import TABLES
+from planopt_tests.measured import counters
+from planopt_tests.observe.test_bundle import FORMATTED, planned
+from planopt_tests.rows import Row, scan_facts
+
+pytestmark = pytest.mark.fast
+
+ORDERS = TableFacts(
+    "orders",
+    "/data/orders",
+    "id-1",
+    12,
+    Protocol.of(3, 7, ["deletionVectors"], ["deletionVectors", "appendOnly"]),
+    (Column("id", "long", nullable=False), Column("day", "date")),
+    statistics_columns=("id",),
+    committed_at_ms=1_700_000_000_123,
+    files=3,
+    bytes=400,
+)
+
+
+def fits(table: str, rows: Iterable[Row]) -> list[Row]:
+    """The rows, which the table takes as they are."""
+    found = list(rows)
+    assert not {name for row in found for name in row} - set(TABLES[table].names)
+    pa.Table.from_pylist(found, schema=TABLES[table])
+    return found
+
+
+# plan_nodes
+
+NODE = PlanNode(
+    3,
+    1,
+    "Exchange",
+    "Exchange hashpartitioning(a#0, 8)",
+    (("data size", 100), ("fetch wait time", 5), ("shuffle records written", 9), ("spill size", 0)),
+    Estimate(99, 400, "plan", at_runtime=True),
+    4,
+    (1, 2, 3),
+)
+
+
+def test_an_operator_is_one_row_with_estimate_and_outcome() -> None:
+    [row] = fits("plan_nodes", node_rows("q", "obs", [Plan("final", (NODE,), "x")]))
+    assert json.loads(row.pop("metrics")) == {"data size": 100, "fetch wait time": 5, "shuffle records written": 9}
+    assert row == {
+        "query_id": "q",
+        "observation_id": "obs",
+        "phase": "final",
+        "node": 3,
+        "parent": 1,
+        "kind": "Exchange",
+        "detail": "Exchange hashpartitioning(a#0, 8)",
+        "estimated_rows": 99,
+        "estimated_bytes": 400,
+        "statistics_source": "plan",
+        "estimated_at_runtime": True,
+        "actual_rows": 9,
+        "actual_bytes": 100,
+        "error_factor": 10.0,
+        "error_by": "rows",
+        "operator_ms": 5,
+        "smallest_partition_bytes": 1,
+        "median_partition_bytes": 2,
+        "largest_partition_bytes": 3,
+    }
+
+
+def test_what_nobody_told_of_an_operator_is_null() -> None:
+    [row] = fits("plan_nodes", node_rows("q", "obs", [Plan("initial", (PlanNode(0, -1, "Project", ""),), "x")]))
+    told = {"query_id", "observation_id", "phase", "node", "parent", "kind", "detail", "metrics"}
+    told |= {"statistics_source", "estimated_at_runtime"}
+    assert {name for name, value in row.items() if value is not None} == told
+    assert (row["metrics"], row["statistics_source"]) == ("{}", "none")
+
+
+def test_all_operators_of_all_plans_are_rows() -> None:
+    plans = [Plan(phase, (NODE, NODE), "x") for phase in ("initial", "final")]
+    assert [row["phase"] for row in node_rows("q", "obs", plans)] == ["initial", "initial", "final", "final"]
+
+
+# columns of plan_artifacts
+
+
+def chain(phase: str, *operators: str) -> Plan:
+    nodes = tuple(PlanNode(i, i - 1, text.split(" ")[0], text) for i, text in enumerate(operators))
+    return Plan(phase, nodes, "spark-plan-info@2")
+
+
+INITIAL = chain("initial", "Sort", "Exchange hashpartitioning(a#0, 200), ENSURE_REQUIREMENTS", "Filter (k#1 = k-93fa)")
+FINAL = chain("final", "Sort", "Filter (k#1 = k-93fa)")
+DIGEST = Digest(3, "exact", "bits")
+SIGNALS = Signals(spills=(Spill(0, "Sort", 9),))
+
+
+def columns_of_plans() -> Row:
+    logical = planned(analyzed=[{"class": "x.Literal", "value": "k-93fa"}], optimized=[{"class": "x.Other k-93fa"}])
+    return plan_columns(Execution(counters(), DIGEST, FINAL, INITIAL, planned=logical), FINAL, SIGNALS)
+
+
+def test_both_physical_plans_are_kept_with_their_hashes() -> None:
+    [row] = fits("plan_artifacts", [columns_of_plans()])
+    assert (row["plan_fingerprint"], row["final_plan_fingerprint"]) == (
+        plan_fingerprint(INITIAL),
+        plan_fingerprint(FINAL),
+    )
+    assert (row["topology_hash"], row["final_topology_hash"]) == (topology_hash(INITIAL), topology_hash(FINAL))
+    assert [n.detail for n in read_plan(row["plan"], "initial").nodes] == [n.detail for n in INITIAL.nodes]
+    assert [n.detail for n in read_plan(row["plan"], "final").nodes] == [n.detail for n in FINAL.nodes]
+    assert (row["extractor"], digest_from_json(row["digest"])) == ("spark-plan-info@2", DIGEST)
+    assert signals_from_json(row["signals"]) == SIGNALS
+
+
+def test_logical_plans_are_kept_and_all_plans_have_a_hash_of_the_whole() -> None:
+    row = columns_of_plans()
+    assert unpack(row["analyzed_plan"]) == [{"class": "x.Literal", "value": "k-93fa"}]
+    assert unpack(row["optimized_plan"]) == [{"class": "x.Other k-93fa"}]
+    kept = json.loads(row["plan_hashes"])
+    assert kept.keys() == {"physical", "analyzed", "optimized"}
+    assert len({plan["hash"] for plan in kept.values()}) == 3
+    assert all(plan["stored"] for plan in kept.values())
+
+
+def test_no_secret_is_in_a_packed_plan() -> None:
+    open_ = columns_of_plans()
+    learn(["k-93fa"])
+    row = columns_of_plans()
+    plans = {name: unpack(row[name]) for name in ("plan", "analyzed_plan", "optimized_plan")}
+    assert "k-93fa" not in str(plans)
+    assert plans["plan"]["initial"][2][2] == f"Filter (k#1 = {HIDDEN})"
+    assert row["plan_fingerprint"] == open_["plan_fingerprint"]  # which literal it was still counts
+
+
+def estimated(*nodes: tuple[str, int | None, int]) -> Plan:
+    """Operators with the source and rows of their estimates, and the rows they really had."""
+    return Plan(
+        "final",
+        tuple(
+            PlanNode(i, i - 1, "Filter", "", (("number of output rows", actual),), Estimate(rows, None, source))
+            for i, (source, rows, actual) in enumerate(nodes)
+        ),
+        "x",
+    )
+
+
+@pytest.mark.parametrize(
+    ("sources", "best"),
+    [
+        (("none", "plan", "delta_log"), "plan"),
+        (("explain", "delta_log"), "delta_log"),
+        (("none", "explain"), "explain"),
+        (("none",), "none"),
+        ((), "none"),
+    ],
+)
+def test_the_best_source_of_statistics_is_named(sources: tuple[str, ...], best: str) -> None:
+    assert estimate_columns(estimated(*((s, 1, 1) for s in sources)), [])["statistics_source"] == best
+
+
+def test_the_worst_error_and_the_joins_it_misled_are_kept() -> None:
+    found = estimate_columns(
+        estimated(("plan", 9, 9), ("plan", 99, 9), ("plan", 4, 9)), [Misjudged(1, "Filter", 10.0, "bytes", 12, 120)]
+    )
+    fits("plan_artifacts", [found])
+    assert found["worst_error_factor"] == 10.0
+    expected = {"node": 1, "kind": "Filter", "factor": 10.0, "by": "bytes", "estimated": 12, "actual": 120}
+    assert json.loads(found["misled_joins"]) == [expected]
+
+
+def test_without_estimates_there_is_no_worst_error() -> None:
+    found = estimate_columns(estimated(("none", None, 9)), [])
+    assert (found["worst_error_factor"], found["misled_joins"]) == (None, "[]")
+
+
+ENVIRONMENT = PlanningEnvironment(
+    (("spark.sql.adaptive.enabled", "true"),),
+    (("cores", "2"), ("delta", "4.4.0"), ("java", "17"), ("python", "3.11"), ("spark", "4.2.0")),
+)
+RULEPACK = Rulepack((("optimize: once", ("A", "B")), ("plan: strategies", ("C",))))
+
+
+def test_what_a_query_is_and_needs() -> None:
+    understood = Understood(
+        Canonical("sqlglot", "SELECT 1", "can_1"),
+        ColumnLineage({"orders": ("id",)}, (("a", ("orders.id",)),)),
+        UdfAudit(()),
+    )
+    how = Planning(("A",), (("analysis", 3), ("planning", 5)))
+    found = understood_columns(understood, [ORDERS], planned(environment=ENVIRONMENT, planning=how))
+    fits("plan_artifacts", [found])
+    assert found["engine"] == "delta 4.4.0, java 17, spark 4.2.0"
+    assert (found["canonical_fingerprint"], found["canonical_form"], found["canonical_reason"]) == (
+        "can_1",
+        "sqlglot",
+        None,
+    )
+    assert (found["udf_rung"], found["effective_rules"], json.loads(found["phases"])) == (
+        "builtin",
+        ["A"],
+        {"analysis": 3, "planning": 5},
+    )
+    assert json.loads(found["column_lineage"])["required"] == {"orders": ["id"]}
+    sides = [(column["side"], column["column"]) for column in json.loads(found["output_schema"])]
+    assert sides == [("input", "id"), ("input", "day"), ("output", "a")]
+
+
+def test_why_there_is_no_canonical_text_is_kept() -> None:
+    understood = Understood(Canonical("analyzed_plan", "x", "can_1", "a frame"), ColumnLineage({}, ()), UdfAudit(()))
+    assert understood_columns(understood, [], planned())["canonical_reason"] == "a frame"
+
+
+def test_a_bundle_has_its_hash_its_parts_and_what_was_unstable() -> None:
+    parts = (("plan", "pln_1"), ("output", "out_1"))
+    found = bundle_columns(parts, ("plan",), planned(environment=ENVIRONMENT, rulepack=RULEPACK), "ctr_1")
+    fits("plan_artifacts", [found])
+    assert json.loads(found["bundle_parts"]) == dict(parts)
+    assert (found["unstable_parts"], found["contract_hash"]) == (["plan"], "ctr_1")
+    assert (found["planning_env_hash"], found["rulepack_hash"]) == (ENVIRONMENT.hash, RULEPACK.hash)
+    assert bundle_columns(parts[::-1], (), planned(), "")["bundle_hash"] == found["bundle_hash"]
+
+
+# input_tables
+
+
+def test_a_table_is_one_row_with_what_it_says_of_itself() -> None:
+    [row] = fits("input_tables", table_rows("q", "obs", [ORDERS], {"orders": ("x",)}, {"orders": ("x", "y")}))
+    assert (row["table"], row["version"], row["files"], row["bytes"]) == ("orders", 12, 3, 400)
+    assert row["committed_at"] == 1_700_000_000_123_000
+    assert (row["unknown_reader_features"], row["unknown_writer_features"]) == (["x"], ["x", "y"])
+    assert (row["reader_features"], row["writer_features"]) == (["deletionVectors"], ["appendOnly", "deletionVectors"])
+    assert json.loads(row["contract"]) == contract_of([ORDERS])
+    assert row["metadata"].startswith("CREATE TABLE")
+    assert row["statistics_columns"] == ["id"]
+
+
+def test_a_table_without_a_time_or_unknown_features_has_none() -> None:
+    [row] = fits("input_tables", table_rows("q", "obs", [replace(ORDERS, committed_at_ms=None)], {}, {}))
+    assert (row["committed_at"], row["unknown_reader_features"], row["unknown_writer_features"]) == (None, [], [])
+
+
+def test_the_contract_of_an_observation_is_that_of_its_tables_in_any_order() -> None:
+    nation = replace(ORDERS, name="nation")
+    assert (
+        contract_id([ORDERS, nation]) == contract_id([nation, ORDERS]) == contract_hash(contract_of([ORDERS, nation]))
+    )
+
+
+# explains and provenance
+
+
+def test_a_formatted_plan_is_rows_with_operators_and_any_other_text_is_rows_of_lines() -> None:
+    texts = (("formatted", FORMATTED), ("cost", "first\n  second"))
+    rows = fits("explains", explain_table_rows("q", "obs", planned(explains=texts)))
+    assert [(r["position"], r["text"]) for r in rows if r["mode"] == "cost"] == [(0, "first"), (1, "  second")]
+    assert {r.get("node") for r in rows if r["mode"] == "formatted"} >= {"Project", "Range"}
+    assert {(r["query_id"], r["observation_id"]) for r in rows} == {("q", "obs")}
+
+
+def test_environment_and_rulepack_are_stored_once() -> None:
+    known: set[str] = set()
+    told = planned(environment=ENVIRONMENT, rulepack=RULEPACK)
+    rows = fits("provenance", provenance_rows("q", told, known))
+    assert {row["kind"]: row["hash"] for row in rows} == {"planning_env": ENVIRONMENT.hash, "rulepack": RULEPACK.hash}
+    assert json.loads(rows[1]["content"]) == [["optimize: once", ["A", "B"]], ["plan: strategies", ["C"]]]
+    assert json.loads(rows[0]["content"])["settings"] == {"spark.sql.adaptive.enabled": "true"}
+    assert list(provenance_rows("q", told, known)) == []
+    other = replace(told, rulepack=Rulepack(()))
+    assert [row["kind"] for row in provenance_rows("q", other, known)] == ["rulepack"]
+
+
+# scan_outcomes
+
+SCAN = scan_facts(
+    position=2,
+    pushed_filters=("IsNotNull(id)",),
+    funnel=Funnel(Size(1, 2, 3), Size(4, 5, 6), Size(7, 8, 9), Size(10, 11, 12), Size(rows=13)),
+)
+
+
+def outcome(finding: Finding | None = None, **changes: Any) -> ScanOutcome:
+    conjuncts = tuple(ConjunctOutcome("x", f, "data", "files", "files", "pushed") for f in ("range", "equal", "range"))
+    known = {"outcome": "full_pushdown", "reason": "why", "conjuncts": conjuncts, "pruned_share": 0.25, **changes}
+    return ScanOutcome("orders", 12, 2, "small", runtime_filters=(), finding=finding, **known)
+
+
+def test_a_scan_is_one_row_with_its_funnel() -> None:
+    [row] = fits("scan_outcomes", [scan_row("q", "obs", 1, SCAN, outcome())])
+    stages = ("total", "partition", "scanned", "read")
+    sizes = [row[f"{stage}_{unit}"] for stage in stages for unit in ("files", "bytes", "rows")]
+    assert [*sizes, row["matched_rows"]] == list(range(1, 14))
+    assert (row["binding"], row["scan"], row["table"], row["table_version"], row["native"]) == (
+        1,
+        2,
+        "orders",
+        12,
+        True,
+    )
+    assert (row["families"], row["pushed_filters"], row["pruned_share"]) == (
+        ["equal", "range"],
+        ["IsNotNull(id)"],
+        0.25,
+    )
+    assert len(json.loads(row["conjuncts"])) == 3
+
+
+def test_a_finding_says_what_was_wrong_and_what_to_do() -> None:
+    finding = Finding("cast(id)", "cast", "there is a cast on id", "compare it uncast")
+    assert scan_row("q", "obs", 0, SCAN, outcome(finding))["finding"] == "there is a cast on id: compare it uncast"
+    assert scan_row("q", "obs", 0, SCAN, outcome())["finding"] is None

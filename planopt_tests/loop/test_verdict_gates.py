@@ -1,0 +1,191 @@
+"""The regression gates, both ways: what must pass passes, what must fail fails, and a regression is severe."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from planopt_assets.loop.standing import Standing
+from planopt_assets.loop.verdict_gates import not_regressed, results_equal
+from planopt_assets.model.gate import Gate
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.promote.transitions import Event
+from planopt_tests.promote.events import EXPIRED, REGRESSED, accept, chain_of, fix, verdict_of
+from planopt_tests.rows import FEWER, OTHER, Row, promotion, standing, verdict
+
+pytestmark = pytest.mark.fast
+
+ACTIVE = promotion(FEWER, "ver-run-q-can_1")
+PROOF = verdict(FEWER, verdict_id="ver-run-q-can_1")
+
+
+# results_equal
+
+
+def test_results_are_equal_where_no_candidate_was_tried() -> None:
+    assert results_equal(standing()) == Gate(True, False, "no candidate was tried")
+
+
+def test_results_are_equal_where_every_candidate_returned_the_same() -> None:
+    both = standing(verdicts=[verdict(FEWER), verdict(OTHER, outcome="reject")])
+    assert results_equal(both) == Gate(True, False, "2 candidate(s) compared over the whole result")
+
+
+def test_a_candidate_that_could_not_be_compared_is_not_counted_as_compared() -> None:
+    untold = standing(verdicts=[verdict(FEWER, outcome="inconclusive", results_equal=None), verdict(OTHER)])
+    assert results_equal(untold) == Gate(True, False, "1 candidate(s) compared over the whole result")
+
+
+def test_a_rejected_candidate_with_another_result_fails_the_gate_and_is_no_regression() -> None:
+    wrong = verdict(FEWER, outcome="reject", results_equal=False, reason="the result is not the same: 3 rows")
+    gate = results_equal(standing(verdicts=[wrong, verdict(OTHER)]))
+    assert gate == Gate(False, False, "1 candidate(s) rejected: the result is not the same: 3 rows")
+
+
+def test_an_accepted_candidate_with_another_result_is_a_regression() -> None:
+    gate = results_equal(standing(verdicts=[verdict(FEWER, outcome="accept", results_equal=False)]))
+    assert gate == Gate(False, True, "a verdict accepts a candidate whose result is not the same")
+
+
+# not_regressed
+
+
+def test_a_query_that_runs_as_original_has_not_regressed() -> None:
+    assert not_regressed(standing()) == Gate(True, False, "the query runs as original")
+
+
+def test_a_policy_in_force_that_was_proven_has_not_regressed() -> None:
+    gate = not_regressed(standing(active=ACTIVE, promoted_by=PROOF))
+    assert gate == Gate(True, False, "shuffle.partitions=2 in force, proven by ver-run-q-can_1")
+
+
+def criteria(**passed: bool) -> str:
+    return json.dumps([{"name": name.replace("__", ":"), "passed": found} for name, found in passed.items()])
+
+
+WORSE = {
+    "another result": {"results_equal": False},
+    "a broken guard": {"criteria": criteria(results_equal=True, wall_ns=False, objective__cpu=True)},
+    "surely slower": {"criteria": criteria(objective__cpu=False), "gain_low": 1.01},
+}
+
+
+@pytest.mark.parametrize("found", WORSE.values(), ids=WORSE)
+def test_a_policy_in_force_that_is_found_worse_on_the_current_inputs_is_a_regression(found: Row) -> None:
+    worse = verdict(FEWER, outcome="reject", reason="why", **found)
+    gate = not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[worse]))
+    assert gate == Gate(False, True, "shuffle.partitions=2 was found worse on the current inputs: why")
+
+
+def test_a_policy_in_force_that_only_lost_its_gain_has_not_regressed() -> None:
+    no_gain = verdict(FEWER, outcome="reject", criteria=criteria(wall_ns=True, objective__cpu=False), gain_low=0.99)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[no_gain])).passed
+
+
+def test_a_policy_in_force_that_could_not_be_measured_again_has_not_regressed() -> None:
+    unmeasured = verdict(FEWER, outcome="reject", results_equal=None, gain_low=None)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[unmeasured])).passed
+
+
+@pytest.mark.parametrize("outcome", ["accept", "inconclusive"])
+def test_a_policy_that_was_not_found_worse_stays(outcome: str) -> None:
+    again = verdict(FEWER, outcome=outcome)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[again])).passed
+
+
+def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> None:
+    other = verdict(OTHER, outcome="reject", results_equal=False)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[other])).passed
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        None,
+        verdict(FEWER, outcome="reject"),
+        verdict(FEWER, outcome="inconclusive"),
+        verdict(OTHER),
+    ],
+    ids=["no verdict", "rejected", "inconclusive", "verdict on another policy"],
+)
+def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Row | None) -> None:
+    gate = not_regressed(standing(active=ACTIVE, promoted_by=proof))
+    assert gate == Gate(False, True, "generation 1 has no accepted verdict in the store")
+
+
+# not_regressed, after a person or watch changed something
+
+
+def after(*events: Event, **others: Any) -> Standing:
+    chain = chain_of(*events)
+    return standing(active=chain[-1], chain=chain, **others)
+
+
+WRONG = verdict(FEWER, outcome="reject", results_equal=False, reason="3 rows differ")
+SLOWER = verdict(FEWER, outcome="reject", gain_low=1.01, reason="it is slower")
+
+ENDED: dict[str, tuple[Standing, Gate]] = {
+    "reverted to original": (
+        after(accept(FEWER), REGRESSED),
+        Gate(True, False, "the query runs as original since generation 2 (reverted: it got worse)"),
+    ),
+    "reverted to the policy before": (
+        after(accept(FEWER), accept(OTHER), REGRESSED, promoted_by=verdict_of(FEWER)),
+        Gate(
+            True,
+            False,
+            "shuffle.partitions=2 in force since generation 3 (reverted: it got worse), proven by "
+            f"ver-1-q-{FEWER.id[4:]}",
+        ),
+    ),
+    "reverted to a policy without its verdict": (
+        after(accept(FEWER), accept(OTHER), REGRESSED),
+        Gate(False, True, "generation 3 has no accepted verdict in the store"),
+    ),
+    "expired": (
+        after(accept(FEWER), EXPIRED),
+        Gate(True, False, "the query runs as original since generation 2 (expired: the engine changed)"),
+    ),
+    "pinned": (
+        after(fix(FEWER)),
+        Gate(True, False, "shuffle.partitions=2 is pinned by ada: it is known to be good"),
+    ),
+    "pinned to original": (
+        after(fix(ORIGINAL)),
+        Gate(True, False, "the query runs as original since generation 1 (fixed: it is known to be good)"),
+    ),
+    "pinned though slower": (
+        after(fix(FEWER), verdicts=[SLOWER]),
+        Gate(
+            False,
+            False,
+            "shuffle.partitions=2 is pinned by ada: it is known to be good, but shuffle.partitions=2 was found worse "
+            "on the current inputs: it is slower",
+        ),
+    ),
+    "pinned though wrong": (
+        after(fix(FEWER), verdicts=[WRONG]),
+        Gate(
+            False,
+            True,
+            "shuffle.partitions=2 is pinned by ada: it is known to be good, but shuffle.partitions=2 was found worse "
+            "on the current inputs: 3 rows differ",
+        ),
+    ),
+    "in force though something is due": (
+        after(accept(FEWER), promoted_by=verdict_of(FEWER), due=EXPIRED),
+        Gate(False, True, "shuffle.partitions=2 should not be in force any more: the engine changed"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "gate"), ENDED.values(), ids=ENDED)
+def test_not_regressed_understands(found: Standing, gate: Gate) -> None:
+    assert not_regressed(found) == gate
+
+
+def test_the_verdict_that_promoted_a_policy_never_counts_against_it() -> None:
+    proof = verdict(FEWER, verdict_id="ver-run-q-can_1", gain_low=1.01)
+    assert not_regressed(standing(active=ACTIVE, promoted_by=proof, verdicts=[proof])).passed

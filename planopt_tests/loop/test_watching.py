@@ -1,0 +1,172 @@
+"""What is due for a policy in force: which stored rows are compared, and with which."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from planopt_assets.loop.watching import due
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.promotion import Chain
+from planopt_assets.promote.transitions import Expire, Revert
+from planopt_tests.loop.test_gates import Rows
+from planopt_tests.promote.events import EXPIRED, REGRESSED, A, B, accept, chain_of, fix, verdict_of
+from planopt_tests.promote.test_watch import MB, ran
+from planopt_tests.rows import Row, captured_row, stored
+
+pytestmark = pytest.mark.fast
+
+START = datetime(2025, 1, 1, tzinfo=UTC)
+PROOF = verdict_of(A, trial_ids=["tri-warm", "tri-a", "tri-b", "tri-o"])
+TRIALS = [stored("trials", trial_id=t, warm_up=t == "tri-warm") for t in PROOF["trial_ids"]]
+
+
+def at(hours: float, row: Row) -> Row:
+    return {**row, "recorded_at": START + timedelta(hours=hours)}
+
+
+def trial(name: str, policy: Policy = A, **changes: Any) -> Row:
+    """Trials are not asked for the size of their tables."""
+    return at(1, ran(name, policy.id, "trial", table_bytes=None, **changes))
+
+
+EVIDENCE = [
+    at(0, ran("obs-r1-q-b0", ORIGINAL.id, "observe", shuffle_write_bytes=90 * MB)),
+    trial("tri-warm", shuffle_write_bytes=900 * MB),
+    trial("tri-a"),
+    trial("tri-b"),
+    trial("tri-o", ORIGINAL, shuffle_write_bytes=90 * MB),
+]
+DEAR = {"shuffle_write_bytes": 300 * MB}
+
+
+def found(
+    *counters: Row,
+    chain: Chain | None = None,
+    verdicts: tuple[Row, ...] = (PROOF,),
+    artifacts: tuple[Row, ...] = (),
+    tables: tuple[Row, ...] = (),
+    inputs: str = "inp_1",
+) -> Expire | Revert | None:
+    chain = chain_of(accept(A)) if chain is None else chain
+    reader = Rows(runtime_counters=[*EVIDENCE, *counters], trials=TRIALS, input_tables=list(tables))
+    rows = {"verdicts": verdicts, "plan_artifacts": (captured_row("r1"), *artifacts)}
+    return due(reader, "q", chain, [at(2, {}) for _ in chain], rows, inputs)
+
+
+def test_nothing_is_due_while_nothing_ran_since() -> None:
+    assert found() is None
+
+
+def test_a_real_run_that_is_dearer_than_the_trials_is_due_to_revert_with_all_its_verdicts() -> None:
+    event = found(at(3, ran("obs-r2-q-b0", **DEAR)))
+    assert isinstance(event, Revert)
+    assert (event.to, event.who) == ("last_good", None)
+    assert event.evidence == ("obs-r2-q-b0", PROOF["verdict_id"])
+
+
+@pytest.mark.parametrize("purpose", ["observe", "production"])
+def test_observations_and_the_user_s_own_runs_count(purpose: str) -> None:
+    assert found(at(3, ran("obs-r2-q-b0", purpose=purpose, **DEAR))) is not None
+
+
+IGNORED = {
+    "under another policy": at(3, ran("obs-r2-q-b0", B.id, **DEAR)),
+    "before the promotion": at(1.5, ran("obs-r2-q-b0", **DEAR)),
+    "in a trial": at(3, ran("tri-x", purpose="trial", **DEAR)),
+}
+
+
+@pytest.mark.parametrize("row", IGNORED.values(), ids=IGNORED)
+def test_a_run_does_not_count(row: Row) -> None:
+    assert found(row) is None
+
+
+def test_original_seen_on_the_data_of_now_tells_more_than_original_before_the_promotion() -> None:
+    moved = at(3, ran("obs-r2-q-b0", ORIGINAL.id, "observe", shuffle_write_bytes=330 * MB))
+    dear = at(3, ran("exe-1", **DEAR))
+    assert found(dear, moved) is None  # the one of 90 MB, from before, is in the store as well
+    assert found(dear) is not None
+
+
+def test_warm_ups_are_no_evidence() -> None:
+    # With the warm-up's 900 MB the median of three would still be 80 MB; alone it would hide everything.
+    only = verdict_of(A, trial_ids=["tri-warm", "tri-o"])
+    assert found(at(3, ran("obs-r2-q-b0", **DEAR)), verdicts=(only,)) is None
+
+
+def test_the_tables_of_the_trials_are_those_of_their_observation() -> None:
+    reads_all = at(3, ran("obs-r2-q-b0", scan_bytes=1000 * MB, input_rows=10_000_000))
+    event = found(reads_all)
+    assert event is not None
+    assert event.reason.startswith("scan_bytes")
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [(), chain_of(fix(A)), chain_of(accept(A), fix(A)), chain_of(accept(A), REGRESSED), chain_of(accept(A), EXPIRED)],
+    ids=["never promoted", "pinned", "pinned over the same", "reverted", "expired"],
+)
+def test_nothing_is_due_where_automation_has_nothing_in_force(chain: Chain) -> None:
+    assert found(at(3, ran("obs-r2-q-b0", **DEAR)), chain=chain) is None
+
+
+def test_nothing_is_due_where_the_evidence_is_missing() -> None:
+    assert found(at(3, ran("obs-r2-q-b0", **DEAR)), verdicts=()) is None
+
+
+# Expiry
+
+CHANGED = captured_row("r2", engine="spark 4.3.0", input_fingerprint="inp_2")
+
+
+def test_another_engine_is_due_to_expire() -> None:
+    event = found(artifacts=(CHANGED,), inputs="inp_2")
+    assert isinstance(event, Expire)
+    assert event.reason == "the engine changed: spark 4.2.0 is spark 4.3.0 now"
+    assert event.evidence == ("obs-r2-q-b0", PROOF["verdict_id"])
+
+
+def test_an_observation_that_failed_says_nothing_about_the_engine() -> None:
+    assert found(artifacts=({**CHANGED, "status": "failed"},), inputs="inp_2") is None
+
+
+def test_a_policy_proven_again_on_the_new_inputs_does_not_expire() -> None:
+    again = verdict_of(A, 2, input_fingerprint="inp_2", trial_ids=[])
+    assert found(artifacts=(CHANGED,), verdicts=(PROOF, again), inputs="inp_2") is None
+
+
+def test_another_layout_is_due_to_expire() -> None:
+    layouts = {"r1": "", "r2": "PARTITIONED BY (`day`)"}
+    tables = tuple(
+        stored("input_tables", observation_id=f"obs-{run}-q-b0", table="orders", metadata=f"USING delta\n{layout};")
+        for run, layout in layouts.items()
+    )
+    event = found(artifacts=(captured_row("r2", input_fingerprint="inp_2"),), tables=tables, inputs="inp_2")
+    assert event is not None
+    assert event.reason == "the layout of orders changed: partitioned by was not set and is `day`"
+
+
+# A newer trial
+
+
+def test_a_newer_trial_that_found_it_worse_is_due_to_revert() -> None:
+    worse = verdict_of(A, 2, outcome="reject", results_equal=False, reason="3 rows differ", input_fingerprint="inp_2")
+    event = found(verdicts=(PROOF, worse), inputs="inp_2")
+    assert isinstance(event, Revert)
+    assert event.reason == "a later trial found it worse: 3 rows differ"
+    assert event.evidence == (PROOF["verdict_id"], worse["verdict_id"])
+    assert found(verdicts=(PROOF, worse), inputs="inp_3") is None  # not about what is read now
+
+
+def test_a_newer_trial_without_a_gain_takes_nothing_back() -> None:
+    no_gain = verdict_of(A, 2, outcome="reject", input_fingerprint="inp_2")
+    assert found(verdicts=(PROOF, no_gain), inputs="inp_2") is None
+
+
+def test_a_restored_policy_is_watched_by_its_own_verdict() -> None:
+    chain = chain_of(accept(A), accept(B), REGRESSED)
+    assert found(at(3, ran("obs-r2-q-b0")), chain=chain) is None
+    assert found(at(3, ran("obs-r2-q-b0", **DEAR)), chain=chain) is not None
