@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.aa_sample import RecordedPair, Sample, dump, load, resampled
-from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
@@ -89,12 +89,12 @@ def tallied(study: Study, sample: Sample, *, repetitions: int = REPETITIONS, see
 
 def _verdicts(
     study: Study, query: str, recorded: Sequence[RecordedPair], repetitions: int, seed: int
-) -> Iterator[Verdict]:
+) -> Iterator[Judgement]:
     for number in range(repetitions):
         yield _judged(study, resampled(recorded, random.Random(f"{seed}/{query}/{number}")))
 
 
-def _judged(study: Study, recorded: Iterator[RecordedPair], rules: Rules = Rules()) -> Verdict:  # noqa: B008 - frozen
+def _judged(study: Study, recorded: Iterator[RecordedPair], rules: Rules = Rules()) -> Judgement:  # noqa: B008 - frozen
     pairs: list[Pair] = []
     for pair in recorded:
         pairs.append(study.pair(pair))

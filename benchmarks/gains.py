@@ -13,6 +13,7 @@ import json
 import shutil
 import sys
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,7 +34,8 @@ from planopt_assets.loop.stages.validate import validate
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
 from planopt_assets.model.workload import Budgets, Query, Workload
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.codecs.deciding import TRIALS, VERDICTS
+from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.validate.intervals import ratio_interval
 from planopt_assets.validate.round_order import round_order
 from planopt_assets.workload.load import load_workload
@@ -65,7 +67,7 @@ def measured(workload: Workload, rounds: int) -> dict[str, Any]:
     for stage in (observe, decide_queries, replan, validate, promote):
         stage(run, chosen)
     standings = read_standings(workload, workspace.pins)
-    spent = executions(StoreReader(workload.store, workload.name))
+    spent = executions(Snapshot(workload.store, workload.name))
     policies = {q: s.active.policy if s.active else ORIGINAL for q, s in standings.items()}
     clocks = {q.id: _again(workspace, q, policies[q.id], rounds) for q in workload.queries}
     lines = []
@@ -86,16 +88,14 @@ def measured(workload: Workload, rounds: int) -> dict[str, Any]:
     return {"queries": [asdict(line) for line in lines], "summary": summary(lines, clocks)}
 
 
-def executions(reader: StoreReader) -> dict[str, int]:
+def executions(snapshot: Snapshot) -> dict[str, int]:
     """Per query: every trial, and two for each comparison row by row; the observation is not one."""
-    spent: dict[str, int] = {}
-    for trial in reader.rows("trials"):
-        spent[trial["query_id"]] = spent.get(trial["query_id"], 0) + 1
-    for verdict in reader.rows("verdicts"):
-        spent[verdict["query_id"]] = (
-            spent.get(verdict["query_id"], 0) + verdict["executions"] - len(verdict["trial_ids"])
-        )
-    return spent
+    spent: Counter[str] = Counter()
+    for trial in snapshot.read(TRIALS):
+        spent[trial.query_id] += 1
+    for verdict in snapshot.read(VERDICTS):
+        spent[verdict.query_id] += verdict.executions - len(verdict.trial_ids)
+    return dict(spent)
 
 
 def summary(lines: Sequence[Line], clocks: dict[str, Clocks]) -> dict[str, Any]:

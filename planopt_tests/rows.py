@@ -1,4 +1,4 @@
-"""Stored rows and standings made by hand, each with only what it is about spelled out."""
+"""Nouns as the store gives them, made by hand from rows with only what they are about spelled out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import json
 from typing import Any
 
 from planopt_assets.loop.standing import Standing
-from planopt_assets.model.observation import Observation
+from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.decision import Decision
+from planopt_assets.model.observation import Observation, PlanArtifact
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Promotion
 from planopt_assets.model.scan import Funnel, ScanFacts
+from planopt_assets.model.verdict import Verdict
 from planopt_assets.observe.plans.stored_plan import pack
+from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
+from planopt_assets.store.codecs.observing import ARTIFACTS, INPUT_TABLES, SCANS
 from planopt_assets.store.schemas import TABLES
 
 FEWER = Policy.of({"spark.sql.shuffle.partitions": "2"})
@@ -19,9 +24,9 @@ OTHER = Policy.of({"spark.sql.files.openCostInBytes": "65536"})
 Row = dict[str, Any]
 
 
-def artifact(status: str = "captured", **others: Any) -> Row:
+def artifact(status: str = "captured", **others: Any) -> PlanArtifact:
     found = {"captured": None, "refused": "PLN-101 query q: `INSERT` writes", "failed": "PLN-207 query q: no space"}
-    return {
+    known = {
         "query_id": "q",
         "observation_id": "obs-run-q-b0",
         "binding": 0,
@@ -29,45 +34,43 @@ def artifact(status: str = "captured", **others: Any) -> Row:
         "error": found[status],
         "plan_fingerprint": "pln_1",
         "topology_hash": "top_1",
-        **others,
     }
+    return ARTIFACTS.from_row({**known, **others})
 
 
-def decision(kind: str = "proposal", policy: Policy = FEWER, **others: Any) -> Row:
+def decision(kind: str = "proposal", policy: Policy = FEWER, **others: Any) -> Decision:
     proposes = kind == "proposal"
-    return {
+    known = {
         "query_id": "q",
-        "decision_id": f"dec_{kind}",
         "kind": kind,
         "rule": "right_size_shuffle",
         "reason": "the largest shuffle is small" if proposes else f"the reason for {kind}",
+        "policy_before": ORIGINAL.to_json(),
         "policy_after": (policy if proposes else ORIGINAL).to_json(),
         "expected_gain_cpu_ns": 480_000_000 if proposes else 0,
         "arithmetic": json.dumps({"saving_cpu_ns_per_run": 480_000_000} if proposes else {"shuffles": 0}),
-        **others,
     }
+    return DECISIONS.from_row({**known, **others})
 
 
-def candidate(policy: Policy = FEWER, *, kept: bool = True, **others: Any) -> Row:
-    return {
+def candidate(policy: Policy = FEWER, *, kept: bool = True, **others: Any) -> Candidate:
+    known = {
         "query_id": "q",
-        "candidate_id": f"can_{policy.id[4:]}",
-        "policy_id": policy.id,
         "policy": policy.to_json(),
         "kept": kept,
         "reason": "the plan changes" if kept else "dropped: plan and partitioning stay the same",
         "diff": "-Exchange hashpartitioning 200\n+Exchange hashpartitioning 2" if kept else "",
-        **others,
     }
+    return CANDIDATES.from_row({**known, **others})
 
 
-def verdict(policy: Policy = FEWER, outcome: str = "accept", **others: Any) -> Row:
+def verdict(policy: Policy = FEWER, outcome: str = "accept", **others: Any) -> Verdict:
+    """On the candidate that `candidate` makes of the same policy, unless told."""
     measured = outcome != "inconclusive"
-    return {
+    known = {
         "query_id": "q",
         "verdict_id": f"ver-run-q-{policy.id[4:]}",
-        "candidate_id": f"can_{policy.id[4:]}",
-        "policy_id": policy.id,
+        "candidate_id": candidate(policy).id,
         "policy": policy.to_json(),
         "outcome": outcome,
         "reason": f"the reason for {outcome}",
@@ -80,8 +83,8 @@ def verdict(policy: Policy = FEWER, outcome: str = "accept", **others: Any) -> R
         "gain_confidence": 0.92 if measured else None,
         "pairs": 9,
         "input_fingerprint": "inp_1",
-        **others,
     }
+    return VERDICTS.from_row({**known, **others})
 
 
 def promotion(policy: Policy = FEWER, verdict_id: str = "ver-run-q-can_1", generation: int = 1) -> Promotion:
@@ -91,14 +94,15 @@ def promotion(policy: Policy = FEWER, verdict_id: str = "ver-run-q-can_1", gener
 
 
 def standing(
-    artifacts: list[Row] | None = None,
-    decisions: list[Row] | None = None,
-    candidates: list[Row] | None = None,
-    verdicts: list[Row] | None = None,
+    artifacts: list[PlanArtifact] | None = None,
+    decisions: list[Decision] | None = None,
+    candidates: list[Candidate] | None = None,
+    verdicts: list[Verdict] | None = None,
+    active: Promotion | None = None,
     **others: Any,
 ) -> Standing:
     """A query that was observed, and of which nothing else is known unless told."""
-    known = {"query_id": "q", "query_fingerprint": "qry_1", "input_fingerprint": "inp_1", "mode": "advise"}
+    known: dict[str, Any] = {"query_id": "q", "query_fingerprint": "qry_1", "input_fingerprint": "inp_1", "mode": "advise"}
     return Standing(
         **{
             **known,
@@ -106,13 +110,13 @@ def standing(
             "decisions": decisions or [],
             "candidates": candidates or [],
             "verdicts": verdicts or [],
-            "active": None,
+            "chain": (active,) if active else (),
             **others,
         }
     )
 
 
-# Observations: rows with every column of their table, null unless told, as the store gives them
+# Observations: rows with every column of their table, null unless told, and the nouns made of them
 
 
 def stored(name: str, /, **columns: Any) -> Row:
@@ -206,7 +210,13 @@ def table_row(table: str = "orders", **columns: Any) -> Row:
 
 def observation(*artifacts: Row, scans: tuple[Row, ...] = (), tables: tuple[Row, ...] = ()) -> Observation:
     """What one run saw of `q`; the rows say which run."""
-    return Observation("q", artifacts[0]["run_id"], artifacts, scans, tables)
+    return Observation(
+        "q",
+        artifacts[0]["run_id"],
+        tuple(map(ARTIFACTS.from_row, artifacts)),
+        tuple(map(SCANS.from_row, scans)),
+        tuple(map(INPUT_TABLES.from_row, tables)),
+    )
 
 
 def scan_facts(table: str = "orders", **changes: Any) -> ScanFacts:

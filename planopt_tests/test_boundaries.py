@@ -107,8 +107,8 @@ def test_imports_go_one_way(order: tuple[str, ...]) -> None:
 
 
 def test_an_import_the_other_way_would_be_found() -> None:
-    wrong = {("store", "reader"): ["planopt_assets.loop.standing"], ("loop", "run"): ["planopt_assets.store.reader"]}
-    assert upward(LAYERS, wrong) == {"store.reader -> planopt_assets.loop.standing"}
+    wrong = {("store", "store"): ["planopt_assets.loop.standing"], ("loop", "run"): ["planopt_assets.store.store"]}
+    assert upward(LAYERS, wrong) == {"store.store -> planopt_assets.loop.standing"}
 
 
 # Libraries
@@ -136,16 +136,28 @@ def test_the_model_imports_the_standard_library_and_itself_only() -> None:
 
 @pytest.mark.parametrize("folder", ["model", "decide", "replan", "observe", "validate", "promote"])
 def test_time_and_chance_are_arguments_of_what_decides(folder: str) -> None:
-    # `Experiment` takes a clock, `round_order` a seed; but for the stages, nothing else reads one or draws.
-    allowed = {"loop/experiment.py": {"time"}, "validate/round_order.py": {"random"}}
+    allowed = {"validate/round_order.py": {"random"}}  # which takes a seed
     found = {
         f"{name}: {module}"
         for file in (PACKAGE / folder).rglob("*.py")
         for name in [file.relative_to(PACKAGE).as_posix()]
-        for module in imports(file)
-        if module in {"time", "random", "datetime", "uuid", "secrets"} - allowed.get(name, set())
+        for module in {*imports(file), *reads_of_the_clock(file.read_text("utf-8"))}
+        if module in {"time", "random", "datetime.now", "uuid", "secrets"} - allowed.get(name, set())
     }
     assert found == set()
+
+
+def reads_of_the_clock(code: str) -> Iterator[str]:
+    """A moment is an argument like any other; to ask for the present one is not."""
+    for node in ast.walk(ast.parse(code)):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in ("now", "utcnow", "today"):
+            yield "datetime.now"
+
+
+def test_a_read_of_the_clock_would_be_found() -> None:
+    assert list(reads_of_the_clock("from datetime import UTC, datetime\nat = datetime.now(UTC)")) == ["datetime.now"]
+    assert list(reads_of_the_clock("from datetime import datetime\nat = datetime(2026, 1, 1)")) == []
 
 
 def test_no_file_is_a_drawer_for_things_without_a_place() -> None:
@@ -160,7 +172,7 @@ LIGHT = (
     *("decide", "decide.decide", "decide.rules.right_size_shuffle", "decide.rules.right_size_splits", "decide.history"),
     *("model.workload", "model.evidence", "observe.plans.diff", "observe.plans.fingerprint", "replan.candidates"),
     *("validate.judge", "promote.transitions", "promote.watch", "promote.expiry", "promote.lifecycle", "workload"),
-    *("store.reader", "loop.standing", "loop.standings", "loop.agenda", "loop.priority", "loop.run"),
+    *("store.snapshot", "loop.standing", "loop.standings", "loop.agenda", "loop.priority", "loop.run"),
     *("loop.experiment", "loop.stages.observe", "loop.stages.decide", "loop.stages.replan", "loop.stages.validate"),
     *("loop.stages.promote", "report.html", "report.diff", "job.in_force", "job.export"),
 )

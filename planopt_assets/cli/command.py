@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,29 +37,45 @@ def check_known(loaded: Any, file: Path, queries: list[str] | None) -> None:
             raise UnknownQuery(f"the workload has no query {query!r}", where=str(file), fix=hint)
 
 
-def load_standings(file: Path, queries: list[str] | None = None) -> tuple[Any, Any]:
-    """The workload of a file, checked to have these queries, and where each of its queries stands."""
-    from planopt_assets.loop.run import read_standings
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A workload, one snapshot of its store, and where its queries stand."""
 
+    workload: Any
+    snapshot: Any
+    standings: dict[str, Any]
+
+    def agenda(self, queries: list[str]) -> Any:
+        """What is to do for these queries, and in which order."""
+        from planopt_assets.loop.agenda import agenda_of
+
+        return agenda_of(self.workload, self.snapshot, self.standings, queries)
+
+    def gates(self, queries: list[str]) -> dict[str, dict[str, Any]]:
+        """Every gate's answer for every one of these queries, on what is stored."""
+        from planopt_assets.loop.gates import evaluate
+
+        return evaluate(queries, self.snapshot, self.standings)
+
+
+def load_known(file: Path, queries: list[str] | None) -> Any:
+    """The workload of a file, checked to have these queries."""
     loaded = load(file)
     check_known(loaded, file, queries)
-    return loaded, read_standings(loaded)
+    return loaded
 
 
-def agenda_now(workload: Any, standings: Any, queries: list[str]) -> Any:
-    """What is to do for these queries, and in which order."""
-    from planopt_assets.loop.agenda import agenda_of
-    from planopt_assets.store.reader import StoreReader
-
-    return agenda_of(workload, StoreReader(workload.store, workload.name), standings, queries)
+def read(file: Path, queries: list[str] | None = None) -> Read:
+    """The store of a workload: these queries, or all where none is named."""
+    return read_store(load_known(file, queries), queries)
 
 
-def gates_now(workload: Any, queries: list[str], standings: Any) -> dict[str, dict[str, Any]]:
-    """Every gate's answer for every one of these queries, on what is stored."""
-    from planopt_assets.loop.gates import evaluate
-    from planopt_assets.store.reader import StoreReader
+def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None) -> Read:
+    from planopt_assets.loop.run import read_standings
+    from planopt_assets.store.snapshot import Snapshot
 
-    return evaluate(queries, StoreReader(workload.store, workload.name), standings)
+    snapshot = Snapshot(workload.store, workload.name)
+    return Read(workload, snapshot, read_standings(workload, pins, snapshot=snapshot, query_ids=queries or None))
 
 
 def write_html(workload: Any, standings: Any, output: Path | None) -> Path:

@@ -14,12 +14,10 @@ from planopt_assets.cli.command import (
     JsonOption,
     QueriesArgument,
     WorkloadOption,
-    agenda_now,
-    check_known,
-    gates_now,
     load,
-    load_standings,
+    load_known,
     print_json,
+    read,
     say,
     write_html,
 )
@@ -29,11 +27,12 @@ def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> N
     """Where every query stands, and which policy is in force."""
     from planopt_assets.report.terminal import print_standings
 
-    loaded, standings = load_standings(workload)
+    found = read(workload)
+    loaded, standings = found.workload, found.standings.values()
     if as_json:
-        print_json({"workload": loaded.name, "store": loaded.store, "queries": [s.facts() for s in standings.values()]})
+        print_json({"workload": loaded.name, "store": loaded.store, "queries": [s.facts() for s in standings]})
     else:
-        print_standings(standings.values())
+        print_standings(standings)
 
 
 def why(
@@ -45,8 +44,7 @@ def why(
     from planopt_assets.report.terminal import print_why
     from planopt_assets.report.why import why_facts
 
-    _, standings = load_standings(workload, [query])
-    facts = why_facts(standings[query])
+    facts = why_facts(read(workload, [query]).standings[query])
     if as_json:
         print_json(facts)
     else:
@@ -57,10 +55,10 @@ def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as
     """What `planopt run` would do now, why, and in which order; nothing is run."""
     from planopt_assets.report.terminal import print_agenda
 
-    loaded, standings = load_standings(workload, queries)
-    agenda = agenda_now(loaded, standings, queries or list(standings))
+    found = read(workload, queries)
+    agenda = found.agenda(queries or list(found.standings))
     if as_json:
-        facts = {"workload": loaded.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
+        facts = {"workload": found.workload.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
         print_json({**facts, "queries": agenda.facts()})
     else:
         print_agenda(agenda)
@@ -74,11 +72,10 @@ def diff(
     """What the policy in force, accepted or tried changes in a query's plan, and what changed in its text."""
     from planopt_assets.report.diff import diff_facts
     from planopt_assets.report.terminal import print_diff
-    from planopt_assets.store.reader import StoreReader
+    from planopt_assets.store.codecs.deciding import CANDIDATES
 
-    loaded, standings = load_standings(workload, [query])
-    planned = StoreReader(loaded.store, loaded.name).rows("candidate_plans", query_id=query)
-    facts = diff_facts(standings[query], planned)
+    found = read(workload, [query])
+    facts = diff_facts(found.standings[query], found.snapshot.read(CANDIDATES, query_id=query))
     if as_json:
         print_json(facts)
     else:
@@ -89,12 +86,12 @@ def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, a
     """The regression gates of some queries, or all, on what is stored; exit code 3 when one fails severely."""
     from planopt_assets.report.terminal import print_gates
 
-    loaded, standings = load_standings(workload, queries)
-    gates = gates_now(loaded, queries or list(standings), standings)
+    found = read(workload, queries)
+    gates = found.gates(queries or list(found.standings))
     if as_json:
         print_json(
             {
-                "workload": loaded.name,
+                "workload": found.workload.name,
                 "gates": [
                     {"gate": name, "query": query, **asdict(gate)}
                     for name, answers in gates.items()
@@ -116,10 +113,10 @@ def lineage(
     """What a stored row came from, down to the source tables and their versions."""
     from planopt_assets.report.terminal import print_lineage
     from planopt_assets.store.lineage import tree
-    from planopt_assets.store.reader import StoreReader
+    from planopt_assets.store.snapshot import Snapshot
 
     loaded = load(workload)
-    node = tree(StoreReader(loaded.store, loaded.name), row_id)
+    node = tree(Snapshot(loaded.store, loaded.name), row_id)
     if as_json:
         print_json(node.facts())
     else:
@@ -148,8 +145,7 @@ def export(
     from planopt_assets.job.export import exported, rendered
     from planopt_assets.job.in_force import promotion_in_force
 
-    loaded = load(workload)
-    check_known(loaded, workload, queries)
+    loaded = load_known(workload, queries)
     chosen = [q for q in loaded.queries if not queries or q.id in queries]
     found = [exported(q, promotion_in_force(loaded, q.id)) for q in chosen]
     written = ExportFormat.json if as_json else form
@@ -175,8 +171,8 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Write the HTML report: one self-contained file."""
-    loaded, standings = load_standings(workload)
-    path = write_html(loaded, standings, output)
+    found = read(workload)
+    path = write_html(found.workload, found.standings, output)
     if as_json:
         print_json({"report": str(path)})
     else:

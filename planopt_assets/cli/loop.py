@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,12 +13,12 @@ from planopt_assets.cli.command import (
     DEFAULT,
     JsonOption,
     QueriesArgument,
+    Read,
     WorkloadOption,
-    agenda_now,
-    gates_now,
     load,
-    load_standings,
+    load_known,
     print_json,
+    read_store,
     say,
     write_html,
 )
@@ -91,13 +91,13 @@ def ui(
 
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop where something is to do, then show where every query stands."""
-    from planopt_assets.loop.run import read_standings
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
 
-    loaded, standings = load_standings(file, queries)
+    loaded = load_known(file, queries)
+    found = read_store(loaded)
     chosen = queries or [q.id for q in loaded.queries]
-    agenda = agenda_now(loaded, standings, chosen)
+    agenda = found.agenda(chosen)
     todo = agenda.queries
     run_id = None
     if todo:
@@ -106,10 +106,10 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
 
         with Progress(loaded.name, todo, quiet=as_json) as progress:
             run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority)
-        standings = read_standings(loaded, pins)
+        found = read_store(loaded, pins=pins)
     compact_store(loaded.store)
-    shown = [standings[q] for q in chosen]
-    path = write_html(loaded, standings, None)
+    shown = [found.standings[q] for q in chosen]
+    path = write_html(loaded, found.standings, None)
     if as_json:
         print_json(
             {
@@ -126,18 +126,18 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
         print_standings(shown)
         print_closing(loaded, path)
-    _exit_on_regression(loaded, chosen, standings)
+    _exit_on_regression(found, chosen)
     left = [s.query_id for s in shown if s.unjudged]
     if left:
         say(f"the budget of the run was spent before {', '.join(left)}: run again to go on")
         raise typer.Exit(5)
 
 
-def _exit_on_regression(workload: Any, queries: list[str], standings: Any) -> None:
+def _exit_on_regression(found: Read, queries: list[str]) -> None:
     """Exit code 3 when a gate fails severely: a policy found worse, a plan that is not the accepted one, and so on."""
     severe = [
         f"{query}: {name}: {gate.words}"
-        for name, answers in gates_now(workload, queries, standings).items()
+        for name, answers in found.gates(queries).items()
         for query, gate in answers.items()
         if gate.severe
     ]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, load_standings, print_json
+from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, load_known, print_json
 
 ReasonOption = Annotated[str, typer.Option(help="Why; it is stored.")]
 ByOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who; default: the user of this machine.")]
@@ -27,7 +27,7 @@ def accept(
     from planopt_assets.loop.accept import accept_topology
     from planopt_assets.loop.run import Run
 
-    loaded, _ = load_standings(workload, [query])
+    loaded = load_known(workload, [query])
     observation = accept_topology(Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True), query, reason)
     if as_json:
         print_json({"query": query, "accepted": observation})
@@ -47,7 +47,7 @@ def promote(
     from planopt_assets.loop.run import Run
     from planopt_assets.loop.stages.promote import promote as promote_stage
 
-    loaded, _ = load_standings(workload, queries)
+    loaded = load_known(workload, queries)
     results = promote_stage(Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True), queries)
     if as_json:
         print_json({"queries": [{"id": r.query_id, "changed": r.changed, "summary": r.summary} for r in results]})
@@ -128,7 +128,7 @@ def _run_by_hand(file: Path, query: str) -> Any:
     from planopt_assets.engine.workspace import Workspace
     from planopt_assets.loop.run import Run
 
-    loaded, _ = load_standings(file, [query])
+    loaded = load_known(file, [query])
     return Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
 from planopt_assets.decide.prices import CPU_PER_QUERY_NS, execution_cpu_ns, stage_cpu_ns
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Stage
 
 
@@ -65,7 +65,7 @@ def stage_wall_ns(stage: Stage, cores: int) -> int:
     return stage_cpu_ns(stage) // max(1, min(cores, stage.tasks))
 
 
-def _execution_bound(execution: Execution, cores: int, nodes: Collection[int]) -> Bound:
+def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection[int]) -> Bound:
     stages = execution.stages
     if not stages:
         whole = execution_cpu_ns(execution)

@@ -7,10 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer
+from planopt_assets.decide.answer import cannot_tell as no_answer
 from planopt_assets.decide.catalogue import CATALOGUE_VERSION
-from planopt_assets.decide.history import NO_HISTORY, History, recall
+from planopt_assets.decide.history import NO_HISTORY, PastVerdicts, recall
 from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.materiality import immaterial
+from planopt_assets.decide.prices import PRICED
 from planopt_assets.decide.rules import RULES
 from planopt_assets.model.decision import Decision, DecisionKind
 from planopt_assets.model.evidence import Evidence
@@ -22,7 +24,7 @@ def decide(
     evidence: Evidence,
     limits: Knobs,
     *,
-    history: History = NO_HISTORY,
+    history: PastVerdicts = NO_HISTORY,
     now: int = 0,
 ) -> tuple[Decision, ...]:
     """One decision per rule, in the order of `RULES`; the same arguments always give the same decisions.
@@ -31,7 +33,15 @@ def decide(
     day, decide answers the same.
     """
     asked = _Asked(evidence, limits, history, now)
+    if unknown := _unknown(evidence):
+        return tuple(_settle(name, no_answer(f"unknown counters: {unknown}", {}), asked) for name, _ in RULES)
     return tuple(_settle(name, rule(evidence), asked) for name, rule in RULES)
+
+
+def _unknown(evidence: Evidence) -> str:
+    """Counters the cost model needs and that nobody told; empty where it has all it needs."""
+    missing = [(e.observation_id, name) for e in evidence.executions for name in e.counters.unknown(PRICED)]
+    return ", ".join(f"{name} of {observation}" for observation, name in missing)
 
 
 def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evidence_ids: tuple[str, ...]) -> Decision:
@@ -47,7 +57,7 @@ class _Asked:
 
     evidence: Evidence
     limits: Knobs
-    history: History
+    history: PastVerdicts
     now: int
 
 

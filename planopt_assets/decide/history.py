@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from planopt_assets.model.decision import Arithmetic
 from planopt_assets.model.past_verdict import PastVerdict
 from planopt_assets.model.policy import Policy
-from planopt_assets.model.verdict import Outcome
+from planopt_assets.model.verdict import Outcome, Verdict
 
 SIMILAR = 2.0  # inputs of half to double the bytes are similar
 DAY_S = 86_400
@@ -28,7 +28,7 @@ RETRY_AFTER_DAYS: dict[Outcome, int] = {
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class PastVerdicts:
     """The inputs at hand, and every verdict on this query that was there when they were observed."""
 
     canonical_fingerprint: str | None = None
@@ -37,7 +37,7 @@ class History:
     verdicts: tuple[PastVerdict, ...] = ()
 
 
-NO_HISTORY = History()
+NO_HISTORY = PastVerdicts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +49,36 @@ class Memory:
     arithmetic: Arithmetic
 
 
-def recall(policy: Policy, history: History, now: int) -> Memory | None:
+def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
     """What is known of a policy on inputs like these; None: nothing, or too long ago, so it may be tried.
 
     An accepted policy that holds this one (itself, or a combination) speaks first, then the last verdict on exactly
     this policy.
     """
     known = comparable(history, now)
-    accepted = [v for v in known if v.counts_as == "accept" and policy.within(v.policy)]
+    accepted = [v for v in known if v.counts_as == "accept" and policy.within(v.verdict.policy)]
     if accepted:
-        names = ", ".join(f"{v.policy.describe()} by {v.verdict_id}" for v in accepted)
+        names = ", ".join(f"{v.verdict.policy.describe()} by {v.verdict.id}" for v in accepted)
         return _memory(f"accepted before on similar inputs: {names}", accepted, history, now)
-    judged = next((v for v in known if v.policy.id == policy.id), None)
+    judged = next((v for v in known if v.verdict.policy == policy), None)
     if judged is None:
         return None
     if judged.taken_back is not None:
         by = judged.taken_back
         return _memory(f"accepted before, and taken back: {by.reason} ({by.promotion_id})", [judged], history, now)
-    how = "rejected" if judged.outcome == "reject" else "tried without a clear answer"
-    return _memory(f"{how} before: {judged.reason} ({judged.verdict_id})", [judged], history, now)
+    verdict = judged.verdict
+    how = "rejected" if verdict.outcome == "reject" else "tried without a clear answer"
+    return _memory(f"{how} before: {verdict.reason} ({verdict.id})", [judged], history, now)
 
 
-def comparable(history: History, now: int) -> list[PastVerdict]:
+def comparable(history: PastVerdicts, now: int) -> list[PastVerdict]:
     """The newest word on each policy, of those on the same query in the same context on inputs of similar size."""
-    newest: dict[str, PastVerdict] = {}
-    for verdict in sorted(history.verdicts, key=lambda v: (v.counts_from, v.judged_at, v.verdict_id)):
+    newest: dict[Policy, PastVerdict] = {}
+    for past in sorted(history.verdicts, key=lambda v: (v.counts_from, v.judged_at, v.verdict.id)):
+        verdict = past.verdict
         if _same_query(verdict, history) and similar(verdict.input_bytes, history.input_bytes):
-            newest.pop(verdict.policy.id, None)  # the order is that of the verdicts that count
-            newest[verdict.policy.id] = verdict
+            newest.pop(verdict.policy, None)  # the order is that of the verdicts that count
+            newest[verdict.policy] = past
     return [v for v in newest.values() if v.counts_as and now - v.counts_from < RETRY_AFTER_DAYS[v.counts_as] * DAY_S]
 
 
@@ -91,7 +93,7 @@ def similar(one: int | None, other: int | None) -> bool:
     return max(one, other) <= SIMILAR * min(one, other)
 
 
-def _same_query(verdict: PastVerdict, history: History) -> bool:
+def _same_query(verdict: Verdict, history: PastVerdicts) -> bool:
     return (
         history.canonical_fingerprint is not None
         and history.context_hash is not None
@@ -100,17 +102,17 @@ def _same_query(verdict: PastVerdict, history: History) -> bool:
     )
 
 
-def _memory(reason: str, verdicts: Iterable[PastVerdict], history: History, now: int) -> Memory:
+def _memory(reason: str, verdicts: Iterable[PastVerdict], history: PastVerdicts, now: int) -> Memory:
     told = tuple(verdicts)
     last = told[-1]
-    outcome = last.counts_as or last.outcome
+    outcome = last.counts_as or last.verdict.outcome
     arithmetic: Arithmetic = (
         ("history_outcome", outcome),
-        ("history_input_bytes", last.input_bytes or 0),
+        ("history_input_bytes", last.verdict.input_bytes or 0),
         ("input_bytes", history.input_bytes or 0),
         ("similar_within", SIMILAR),
         ("judged_days_ago", (now - last.counts_from) // DAY_S),
         ("retry_after_days", RETRY_AFTER_DAYS[outcome]),
     )
     # Not the verdict of a policy that was taken back: whoever names an accepted verdict relies on it.
-    return Memory(reason, tuple(v.taken_back.promotion_id if v.taken_back else v.verdict_id for v in told), arithmetic)
+    return Memory(reason, tuple(v.taken_back.promotion_id if v.taken_back else v.verdict.id for v in told), arithmetic)

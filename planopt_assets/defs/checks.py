@@ -12,7 +12,7 @@ from planopt_assets.model.gate import Gate
 
 
 def gates_of(run: Run, name: str, query_ids: list[str]) -> dict[str, Gate]:
-    return evaluate(query_ids, run.reader, run.standings(), [name])[name]
+    return evaluate(query_ids, run.snapshot, run.standings(), [name])[name]
 
 
 def log_evaluations(context: dg.OpExecutionContext, name: str, gates: dict[str, Gate]) -> None:

@@ -16,7 +16,7 @@ from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.registry import Registry
 from planopt_assets.engine.execution.bounded import Progress, bounded
 from planopt_assets.engine.execution.disturbance import ExecutorLosses, newest_versions
-from planopt_assets.engine.execution.execute import Execution, Instruments, execute, planned
+from planopt_assets.engine.execution.execute import Instruments, Measured, execute, planned
 from planopt_assets.engine.execution.program_cpu import ProgramCpu
 from planopt_assets.engine.frames.query_frames import QueryFrames
 from planopt_assets.engine.results.compare import difference
@@ -27,7 +27,7 @@ from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_ses
 from planopt_assets.errors import QueryHangs
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -70,10 +70,10 @@ class Workspace:
     def started(self) -> bool:
         return "spark" in self.__dict__
 
-    @property
-    def store(self) -> StoreReader:
+    @cached_property
+    def store(self) -> Store:
         """Everything planopt has kept of this workload; reading it starts no Spark."""
-        return StoreReader(self.workload.store, self.workload.name)
+        return Store(self.workload.store, self.workload.name, lambda: self.spark)
 
     @cached_property
     def registry(self) -> Registry:
@@ -157,7 +157,7 @@ class Workspace:
         tier: CaptureTier | None = None,
         digest: bool = True,
         in_order: bool = False,
-    ) -> Execution:
+    ) -> Measured:
         """Run a query once under a policy; with a `tier`, everything planopt keeps of a plan is captured as well."""
         with self._fresh_after_a_hang(policy):
             done = execute(

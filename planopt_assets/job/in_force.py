@@ -12,15 +12,15 @@ from planopt_assets.errors import ChainBroken, PlanoptError, StoreTooSlow, Unkno
 from planopt_assets.job.deadline import answer_within
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Workload
-from planopt_assets.store.promotions import newest, verified_chain
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.promotions import chains
+from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.workload import load_workload
 
 if TYPE_CHECKING:
     from planopt_assets.model.promotion import Promotion
     from planopt_assets.model.workload import Query
 
-OpenReader = Callable[[str, str], StoreReader]  # root, workload
+OpenStore = Callable[[str, str], Snapshot]  # root, workload
 NOTHING_PROMOTED = "no policy has been promoted yet"
 
 
@@ -60,10 +60,10 @@ class InForce:
         return self.query is not None and (self.failure is None or isinstance(self.failure, ChainBroken))
 
 
-def promotion_in_force(workload: Workload, query_id: str, open_reader: OpenReader = StoreReader) -> Promotion | None:
+def promotion_in_force(workload: Workload, query_id: str, open_store: OpenStore = Snapshot) -> Promotion | None:
     """The newest generation of a query after its whole chain was checked; None where nothing was ever promoted."""
-    rows = open_reader(workload.store, workload.name).rows("active_policies", query_id=query_id)
-    return newest(verified_chain(workload.name, query_id, rows))
+    chain = chains(open_store(workload.store, workload.name), [query_id]).get(query_id, ())
+    return chain[-1] if chain else None
 
 
 def read_in_force(
@@ -71,7 +71,7 @@ def read_in_force(
     query_id: str,
     *,
     timeout_s: float,
-    open_reader: OpenReader = StoreReader,
+    open_store: OpenStore = Snapshot,
 ) -> InForce:
     """The same for a job that must go on whatever happens: every failure becomes the reason to run as original."""
     ends_at = monotonic() + timeout_s
@@ -89,7 +89,7 @@ def read_in_force(
             )
         found = InForce(query_id, loaded, query)
         left = max(ends_at - monotonic(), 0.0)
-        promotion = answer_within(left, lambda: promotion_in_force(loaded, query_id, open_reader))
+        promotion = answer_within(left, lambda: promotion_in_force(loaded, query_id, open_store))
     except PlanoptError as error:
         return InForce(query_id, found.workload, found.query, failure=error)
     except TimeoutError:

@@ -7,21 +7,26 @@ import logging
 import uuid
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planopt_assets.job.deadline import answer_within
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.redaction import redact
+from planopt_assets.store.codecs.deciding import EDGES
+from planopt_assets.store.codecs.observing import EXECUTIONS
 from planopt_assets.store.lineage import edges
+from planopt_assets.store.store import Store
 
 if TYPE_CHECKING:
     from planopt_assets.engine.user_job.policy_session import PolicySession
-    from planopt_assets.engine.user_job.production import RealRun
+    from planopt_assets.engine.user_job.production import RanAs
     from planopt_assets.engine.user_job.user_session import DataFrame
     from planopt_assets.job.in_force import InForce
+    from planopt_assets.model.execution import Execution
+    from planopt_assets.model.records import Edge
 
 LOG = logging.getLogger("planopt")
-PURPOSE = "production"
+SOURCE = "production"
 _MOST_WAITING = 8  # queries with frames nobody ran yet; each frame holds a session
 
 
@@ -56,67 +61,50 @@ class ProductionLog:
     def flush(self) -> None:
         """Record what has run. A frame that has not stays; one that has is looked at no more."""
         waiting, self._waiting = self._waiting, []
-        rows: dict[str, list[dict[str, Any]]] = {"runtime_counters": [], "lineage": []}
+        ran: list[Execution] = []
+        lineage: list[Edge] = []
         for use in waiting:
             try:
-                runs = use.session.runs(use.frame)
+                found = use.session.runs(use.frame, self._ran_as(use))
             except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's job
                 LOG.warning("%s: its run was not recorded: %s", self._found.query_id, first_line(error))
                 continue
-            if not runs:
+            if not found:
                 self._waiting.append(use)
-            for number, run in enumerate(runs):
-                self._add(rows, use, number, run)
-        if rows["runtime_counters"]:
-            self._append(waiting[0], rows)
+            ran += found
+            lineage += [edge for one in found for edge in edges(one.query_id, SOURCE, one.id, [self._parent(use)])]
+        if ran:
+            self._append(waiting[0], ran, lineage)
         with _LOCK:
             if not self._waiting and self in _OPEN:
                 _OPEN.remove(self)
 
-    def _add(self, rows: dict[str, list[dict[str, Any]]], use: Use, number: int, run: RealRun) -> None:
-        promotion, query_id = self._found.promotion, self._found.query_id
-        execution_id = f"exe-{use.session.marker}-{query_id}-{number}"
-        applied = promotion is not None and use.policy == promotion.policy
-        rows["runtime_counters"].append(
-            {
-                "query_id": query_id,
-                "execution_id": execution_id,
-                "purpose": PURPOSE,
-                "policy_id": use.policy.id,
-                "binding": use.binding,
-                **run.counters,
-                "action": run.action,
-                "status": "failed" if run.error else "ok",
-                "note": run.error or use.reason or None,
-            }
-        )
-        parent = promotion.id if promotion is not None and applied else use.policy.id
-        rows["lineage"] += edges(query_id, PURPOSE, execution_id, [parent])
+    def _ran_as(self, use: Use) -> RanAs:
+        from planopt_assets.engine.user_job.production import RanAs
 
-    def _append(self, use: Use, rows: dict[str, list[dict[str, Any]]]) -> None:
-        from planopt_assets.store.writer import append
+        return RanAs(self._found.query_id, use.policy.id, use.binding, use.reason)
 
+    def _parent(self, use: Use) -> str:
+        """What a run came from: the promotion whose policy it ran under, or the policy alone."""
+        promotion = self._found.promotion
+        return promotion.id if promotion is not None and use.policy == promotion.policy else use.policy.id
+
+    def _append(self, use: Use, ran: list[Execution], lineage: list[Edge]) -> None:
         workload = self._found.workload
         assert workload is not None, "only what is observable is kept"
+        store = Store(workload.store, workload.name, lambda: use.session.spark)
+        stage = f"{SOURCE}:{uuid.uuid4().hex}"  # one transaction for each time: the same use may wait through several
         try:
             answer_within(
                 self._timeout_s,
-                lambda: append(
-                    lambda: use.session.spark,
-                    workload.store,
-                    workload=workload.name,
-                    run_id=self._run_id,
-                    # One transaction for each time: the same use may wait through several.
-                    stage=f"{PURPOSE}:{uuid.uuid4().hex}",
-                    rows=rows,
-                ),
+                lambda: store.append(self._run_id, stage, {EXECUTIONS: ran, EDGES: lineage}),
             )
         except TimeoutError:
             LOG.warning("%s: its run may not be recorded: the store is slow", self._found.query_id)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's job
             LOG.warning("%s: its run was not recorded: %s", self._found.query_id, first_line(error))
         else:
-            LOG.debug("%s: %d runs recorded", self._found.query_id, len(rows["runtime_counters"]))
+            LOG.debug("%s: %d runs recorded", self._found.query_id, len(ran))
 
 
 _OPEN: list[ProductionLog] = []

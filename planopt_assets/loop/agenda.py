@@ -1,38 +1,24 @@
-"""What a run would do, as data: `planopt plan` prints it and `planopt run` works it off. Starts no Spark.
-
-A stage is `needed`, `done`, `off` (the workload's mode, or nothing to do it on), or `depends` on the stage before it.
-"""
+"""What a run would do, as data: `planopt plan` prints it and `planopt run` works it off. Starts no Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.priority import NO_PROMISE, Promise, in_order
-from planopt_assets.loop.stages.decide import decision_row, decisions_for
+from planopt_assets.loop.steps import Step, planned_steps
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.workload import Workload
-    from planopt_assets.store.reader import StoreReader
-
-Need = Literal["needed", "done", "depends", "off"]
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One stage for one query: is it needed, and why."""
-
-    stage: str
-    need: Need
-    why: str
+    from planopt_assets.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One query: its stages, and what trying it promises."""
+    """One query: its steps, and what trying it promises."""
 
     query_id: str
     steps: tuple[Step, ...]
@@ -40,13 +26,13 @@ class Item:
 
     @property
     def to_do(self) -> bool:
-        return any(s.need == "needed" for s in self.steps)
+        return any(s.needed for s in self.steps)
 
     @property
     def tries(self) -> bool:
-        return any(s.stage in ("replan", "validate") and s.need == "needed" for s in self.steps)
+        return any(s.stage in ("replan", "validate") and s.needed for s in self.steps)
 
-    def facts(self, order: int | None) -> Row:
+    def facts(self, order: int | None) -> dict[str, Any]:
         """One object per query, as `--json` prints it."""
         seconds = {
             "expected_gain_s_per_run": self.promise.gain_ns_per_run / 1e9,
@@ -80,89 +66,21 @@ class Agenda:
         """Of a run over these queries: the best promise among them."""
         return max((i.promise.priority for i in self.items if i.to_do), default=0)
 
-    def facts(self) -> list[Row]:
-        order = [q for q in self.queries if any(i.query_id == q and i.tries for i in self.items)]
-        return [i.facts(order.index(i.query_id) + 1 if i.query_id in order else None) for i in self.items]
+    def facts(self) -> list[dict[str, Any]]:
+        tries = {i.query_id for i in self.items if i.tries}
+        order = {query: place for place, query in enumerate((q for q in self.queries if q in tries), start=1)}
+        return [i.facts(order.get(i.query_id)) for i in self.items]
 
 
 def agenda_of(
-    workload: Workload, reader: StoreReader, standings: Mapping[str, Standing], query_ids: Sequence[str]
+    workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing], query_ids: Sequence[str]
 ) -> Agenda:
     """What is to do for these queries; decisions not taken yet are foreseen from the stored rows, as decide would."""
-    return Agenda(tuple(_item(workload, reader, standings[q]) for q in query_ids))
+    return Agenda(tuple(_item(workload, snapshot, standings[q]) for q in query_ids))
 
 
-def _item(workload: Workload, reader: StoreReader, standing: Standing) -> Item:
-    decisions = list(standing.decisions)
+def _item(workload: Workload, snapshot: Snapshot, standing: Standing) -> Item:
+    decisions, foreseen = standing.decisions, None
     if standing.captured and not standing.decided and standing.mode != "observe":
-        decisions = [decision_row(d) for d in decisions_for(workload, reader, standing)]
-    proposed = [d for d in decisions if d["kind"] == "proposal"]
-    steps = (
-        _observe(standing),
-        _decide(standing),
-        _replan(standing, proposed),
-        _validate(standing, proposed),
-        _promote(standing),
-    )
-    return Item(standing.query_id, steps, standing.promise_of(decisions))
-
-
-def _observe(standing: Standing) -> Step:
-    if standing.failed:
-        return Step("observe", "needed", f"it failed last time: {standing.reason}")
-    if standing.observed:
-        return Step("observe", "done", "inputs unchanged, evidence stands")
-    changed = ", ".join(standing.changes)
-    return Step("observe", "needed", f"changed: {changed}" if changed else "never observed")
-
-
-def _decide(standing: Standing) -> Step:
-    if standing.mode == "observe":
-        return Step("decide", "off", "the workload's mode is observe")
-    if standing.decided and not standing.failed:
-        return Step("decide", "done", standing.reason)
-    if not standing.observed or standing.failed:
-        return Step("decide", "depends", "on what is observed")
-    return Step("decide", "needed", "observed, but not decided on yet")
-
-
-def _replan(standing: Standing, proposed: Sequence[Row]) -> Step:
-    if standing.mode == "observe":
-        return Step("replan", "off", "the workload's mode is observe")
-    if not standing.observed or standing.failed:
-        return Step("replan", "depends", "on what is decided")
-    if not proposed:
-        return Step("replan", "off", "no rule has a change that is worth a trial")
-    if standing.decided and standing.replanned:
-        return Step("replan", "done", f"{len(standing.candidates)} candidates planned")
-    words = "what was accepted is to be tried together" if standing.candidates else f"{len(proposed)} proposals"
-    return Step("replan", "needed", words)
-
-
-def _validate(standing: Standing, proposed: Sequence[Row]) -> Step:
-    if standing.unjudged:
-        return Step("validate", "needed", f"{len(standing.unjudged)} candidates without a verdict")
-    replan = _replan(standing, proposed)
-    if replan.need in ("needed", "depends"):
-        return Step("validate", "depends", "on whether a candidate changes the plan")
-    if standing.verdicts:
-        return Step("validate", "done", f"{len(standing.verdicts)} verdicts")
-    return Step("validate", "off", replan.why if replan.need == "off" else "no candidate changes the plan")
-
-
-def _promote(standing: Standing) -> Step:
-    if standing.mode == "observe":
-        return Step("promote", "off", "the workload's mode is observe")
-    if standing.due is not None:
-        return Step("promote", "needed", f"to be taken back: {standing.due.reason}")
-    if standing.unlinked:
-        return Step("promote", "needed", "a run was killed before it wrote the lineage of its promotion")
-    if standing.to_promote is not None:
-        if standing.mode == "auto":
-            return Step("promote", "needed", f"accepted: {standing.to_promote['reason']}")
-        return Step("promote", "off", f"accepted, waiting for a person: planopt promote {standing.query_id}")
-    if standing.active is not None:
-        return Step("promote", "done", f"generation {standing.active.generation} is in force")
-    if standing.settled:
-        return Step("promote", "off", "nothing accepted")
-    return Step("promote", "depends", "on the verdicts")
+        decisions = foreseen = decisions_for(workload, snapshot, standing)
+    return Item(standing.query_id, planned_steps(standing, foreseen), standing.promise_of(decisions))

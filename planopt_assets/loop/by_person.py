@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import NothingToChange
-from planopt_assets.loop.run import Run, StageResult
-from planopt_assets.loop.stages.promote import STAGE, words_of
+from planopt_assets.loop.run import Run, StageResult, words_of
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.redaction import redact
 from planopt_assets.promote.pins import known_policy, refuse_unsafe
 from planopt_assets.promote.transitions import Event, Fix, Revert, Target, Unfix, next_generation
-from planopt_assets.store.promotions import commit, promotion_edges
+from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES, VERDICTS
+from planopt_assets.store.lineage import promotion_edges
+from planopt_assets.store.promotions import chains
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
@@ -22,13 +23,14 @@ def pin(
     run: Run, query_id: str, *, settings: dict[str, str], policy_id: str | None, reason: str, who: str
 ) -> StageResult:
     """Fix these settings, or a policy the query already had; automation leaves it alone until it is unpinned."""
-    tables = ("active_policies", "verdicts", "candidate_plans")
-    stored = {name: run.reader.rows(name, query_id=query_id) for name in tables}
+    verdicts = run.snapshot.read(VERDICTS, query_id=query_id)
     if policy_id is not None:
-        policy = known_policy(query_id, policy_id, [row for rows in stored.values() for row in rows])
+        promoted = [p.policy for p in chains(run.snapshot, [query_id]).get(query_id, ())]
+        planned = [c.policy for c in run.snapshot.read(CANDIDATES, query_id=query_id)]
+        policy = known_policy(query_id, policy_id, [*promoted, *(v.policy for v in verdicts), *planned])
     else:
         policy = Policy.of(settings)
-    refuse_unsafe(query_id, policy, run.workload.knobs, stored["verdicts"])
+    refuse_unsafe(query_id, policy, run.workload.knobs, verdicts)
     return _apply(run, query_id, lambda s: Fix(policy, redact(reason), who, s.input_fingerprint or ""))
 
 
@@ -41,8 +43,8 @@ def rollback(run: Run, query_id: str, *, to: Target, reason: str, who: str) -> S
     """Back to the last good policy or to original; automation does not promote by the same verdict again."""
 
     def event(standing: Standing) -> Event:
-        policy = standing.active.policy.id if standing.active else ""
-        known = [v["verdict_id"] for v in run.reader.rows("verdicts", query_id=query_id) if v["policy_id"] == policy]
+        policy = standing.active.policy if standing.active else None
+        known = [v.id for v in run.snapshot.read(VERDICTS, query_id=query_id) if v.policy == policy]
         return Revert(to, redact(reason), who, tuple(known))
 
     return _apply(run, query_id, event)
@@ -54,7 +56,7 @@ def _apply(run: Run, query_id: str, event: Callable[[Standing], Event]) -> Stage
         promotion = next_generation(run.workload.name, query_id, standing.chain, event(standing))
     except NothingToChange as nothing:
         return StageResult(query_id, False, nothing.what, words=words_of(standing.chain))
-    commit(lambda: run.workspace.spark, run.reader, promotion, run.run_id)
-    run.append(STAGE, {"lineage": promotion_edges(promotion)})
+    run.commit(promotion)
+    run.append("promote", {EDGES: promotion_edges(promotion)})
     numbers = {"generation": promotion.generation}
     return StageResult(query_id, True, promotion.describe(), numbers, words=words_of((promotion,)))

@@ -11,7 +11,7 @@ from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.trial import Digest, Trial
-from planopt_assets.model.verdict import Criterion, Outcome, Verdict
+from planopt_assets.model.verdict import Criterion, Judgement, Outcome
 from planopt_assets.observe.plans.fingerprint import topology_hash
 from planopt_assets.validate.budget import Budget, Clock
 from planopt_assets.validate.equality import compare
@@ -36,7 +36,7 @@ class Judged:
     """A candidate with its verdict, the trials it rests on (the baseline's among them), and all executions spent."""
 
     candidate: Candidate
-    verdict: Verdict
+    judgement: Judgement
     trial_ids: tuple[str, ...]
     executions: int
 
@@ -68,7 +68,7 @@ class Experiment:
         self._prefix, self._rules = trial_prefix, rules or Rules()
         self._budget = Budget(workspace.workload.budgets, run_deadline, clock)
         self._compared = dict.fromkeys(self._policies, 0)  # executions for row-by-row comparisons
-        self._settled: dict[str, Verdict] = {}
+        self._settled: dict[str, Judgement] = {}
         self._in_order: dict[int, bool] = {}
         self._first_work: dict[str, int] = {}  # of every policy that ran, in its first run
         self._disturbed = 0  # rounds in a row
@@ -241,7 +241,7 @@ class Experiment:
                 if reason := outrun(self._policies[policy_id], self._policies[winner]):
                     self._settled[policy_id] = _plain("inconclusive", reason)
 
-    def _confirmed(self, policy_id: str, verdict: Verdict) -> Verdict:
+    def _confirmed(self, policy_id: str, verdict: Judgement) -> Judgement:
         """Before anything is accepted: rows one by one where digests are not enough (floating point, ties)."""
         policy = self._policies[policy_id]
         for binding, expected in enumerate(self._observed):
@@ -281,7 +281,7 @@ class Experiment:
         self._settled |= {policy_id: _plain(outcome, reason) for policy_id in self._open()}
 
 
-def _plain(outcome: Outcome, reason: str, *, equal: bool | None = None) -> Verdict:
+def _plain(outcome: Outcome, reason: str, *, equal: bool | None = None) -> Judgement:
     """A verdict that needed no measuring."""
     criteria: tuple[Criterion, ...] = () if equal is None else (results_equal(equal),)
-    return Verdict(outcome, reason, equal, criteria, None, 0)
+    return Judgement(outcome, reason, equal, criteria, None, 0)

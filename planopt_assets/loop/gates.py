@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.loop import verdict_gates as validated
 from planopt_assets.loop.histories import histories
-from planopt_assets.model.observation import History
+from planopt_assets.model.observation import ObservationHistory
 from planopt_assets.observe import gates as observed
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.gate import Gate
-    from planopt_assets.store.reader import StoreReader
+    from planopt_assets.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Check:
 
     asset: str
     description: str
-    of_history: Callable[[History], Gate] | None = None
+    of_history: Callable[[ObservationHistory], Gate] | None = None
     of_standing: Callable[[Standing], Gate] | None = None
     blocking: bool = False  # what is downstream of a severe failure does not run
 
@@ -69,17 +69,24 @@ CHECKS: dict[str, Check] = {
 
 def evaluate(
     query_ids: Sequence[str],
-    reader: StoreReader,
+    snapshot: Snapshot,
     standings: Mapping[str, Standing],
     names: Sequence[str] = tuple(CHECKS),
 ) -> dict[str, dict[str, Gate]]:
     """Gates by name and query, from stored rows alone."""
     asked = {name: CHECKS[name] for name in names}
-    found = histories(reader, query_ids) if any(c.of_history for c in asked.values()) else {}
+    found = _histories(snapshot, query_ids) if any(c.of_history for c in asked.values()) else {}
     return {name: {q: _answer(check, q, found, standings) for q in query_ids} for name, check in asked.items()}
 
 
-def _answer(check: Check, query: str, found: Mapping[str, History], standings: Mapping[str, Standing]) -> Gate:
+def _histories(snapshot: Snapshot, query_ids: Sequence[str]) -> dict[str, ObservationHistory]:
+    """Read once for all gates that are asked about the same queries."""
+    return snapshot.once(f"histories of {sorted(query_ids)}", lambda: histories(snapshot, query_ids))
+
+
+def _answer(
+    check: Check, query: str, found: Mapping[str, ObservationHistory], standings: Mapping[str, Standing]
+) -> Gate:
     if check.of_history is not None:
         return check.of_history(found[query])
     assert check.of_standing is not None

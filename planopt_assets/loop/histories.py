@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from planopt_assets.model.observation import History, Observation
+from planopt_assets.model.observation import Observation, ObservationHistory, PlanArtifact
+from planopt_assets.store.codecs.observing import ACCEPTED, ARTIFACTS, INPUT_TABLES, SCANS, TREES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from planopt_assets.store.snapshot import Snapshot
 
-    from planopt_assets.store.reader import StoreReader
-
-Row = dict[str, Any]
+T = TypeVar("T")
 
 
-def histories(reader: StoreReader, query_ids: Sequence[str]) -> dict[str, History]:
-    """The history of each query; rows are read once for all of them."""
-    scans = _grouped(reader.rows("scan_outcomes"), "observation_id")
-    tables = _grouped(reader.rows("input_tables"), "observation_id")
-    artifacts = _grouped(reader.rows("plan_artifacts"), "query_id")
-    accepted = _grouped(reader.rows("accepted_topologies"), "query_id")
-    found = {}
-    for query_id in query_ids:
-        runs = _grouped(artifacts.get(query_id, []), "run_id")
-        found[query_id] = History(
+def histories(snapshot: Snapshot, query_ids: Sequence[str]) -> dict[str, ObservationHistory]:
+    """The history of each query. Each table is read once for all of them; a plan only when somebody asks for it.
+
+    Scans and tables are those of the newest observation and, for tables, of the ones before it that saw them last: no
+    gate looks further back.
+    """
+    ids = set(query_ids)
+    artifacts = grouped(snapshot.read(ARTIFACTS, query_id=ids), lambda a: a.query_id)
+    runs = {q: grouped(artifacts.get(q, []), lambda a: a.stamp.run_id) for q in query_ids}
+    newest = {a.observation_id for of_query in runs.values() for a in _last(of_query.values())}
+    scans = grouped(snapshot.read(SCANS, observation_id=newest), lambda s: s.observation_id)
+    tables = grouped(snapshot.read(INPUT_TABLES, query_id=ids), lambda t: t.observation_id)
+    accepted = grouped(snapshot.read(ACCEPTED, query_id=ids), lambda a: a.query_id)
+
+    def plan_of(observation_id: str) -> bytes | None:
+        found = snapshot.read(TREES, observation_id=observation_id)
+        return found[0].plan if found else None
+
+    return {
+        query_id: ObservationHistory(
             tuple(
                 Observation(
                     query_id,
                     run_id,
-                    tuple(sorted(rows, key=lambda r: r["binding"])),
-                    tuple(s for r in rows for s in scans.get(r["observation_id"], [])),
-                    tuple(t for r in rows for t in tables.get(r["observation_id"], [])),
+                    tuple(sorted(seen, key=lambda a: a.binding)),
+                    tuple(s for a in seen for s in scans.get(a.observation_id, [])),
+                    tuple(t for a in seen for t in tables.get(a.observation_id, [])),
                 )
-                for run_id, rows in runs.items()
+                for run_id, seen in runs[query_id].items()
             ),
-            frozenset(row["observation_id"] for row in accepted.get(query_id, [])),
+            frozenset(a.observation_id for a in accepted.get(query_id, [])),
+            plan_of,
         )
-    return found
+        for query_id in query_ids
+    }
 
 
-def _grouped(rows: list[Row], column: str) -> dict[str, list[Row]]:
+def grouped(nouns: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
     """In the order of first appearance, which is the order of time."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row[column], []).append(row)
-    return groups
+    groups: dict[str, list[T]] = defaultdict(list)
+    for noun in nouns:
+        groups[key(noun)].append(noun)
+    return dict(groups)
+
+
+def _last(runs: Iterable[list[PlanArtifact]]) -> list[PlanArtifact]:
+    found = list(runs)
+    return found[-1] if found else []

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from planopt_assets.model.policy import Policy
-    from planopt_assets.model.verdict import Criterion, Verdict
+    from planopt_assets.model.verdict import Criterion, Judgement
 
 
-def verdict_markdown(policy: Policy, verdict: Verdict) -> str:
+def verdict_markdown(policy: Policy, judgement: Judgement) -> str:
     """The verdict and every criterion with both values."""
-    lines = [f"**{verdict.outcome}** `{policy.describe()}`: {verdict.reason} ({verdict.pairs} pairs)", ""]
-    if verdict.criteria:
+    lines = [f"**{judgement.outcome}** `{policy.describe()}`: {judgement.reason} ({judgement.pairs} pairs)", ""]
+    if judgement.criteria:
         lines += ["| criterion | passed | as it is | candidate | threshold | note |", "|---|---|---|---|---|---|"]
-        lines += [_line(c) for c in verdict.criteria]
+        lines += [_line(c) for c in judgement.criteria]
     return "\n".join(lines)
 
 

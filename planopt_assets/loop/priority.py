@@ -6,12 +6,11 @@ costs 60 s: 15, but it was planned without statistics, so what it gains is known
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from planopt_assets.decide.materiality import EXPECTED_EXECUTIONS, HORIZON_DAYS
+from planopt_assets.model.decision import Decision
 from planopt_assets.replan.candidates import AT_ONCE, Proposed, by_gain
 
 WITHOUT_STATISTICS = 0.5
@@ -41,17 +40,16 @@ class Promise:
 NO_PROMISE = Promise(0, 0, 0)
 
 
-def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | None) -> Promise:
-    """What the proposals among these stored decisions promise together.
+def promise(decisions: Sequence[Decision], statistics_source: str | None) -> Promise:
+    """What the proposals among these decisions promise together.
 
     They may save the same work twice, so together never more than the query costs. However many there are, a trial
     costs the same: their combination is tried first, and each by itself only where that fails.
     """
-    proposed = [d for d in decisions if d["kind"] == "proposal"]
-    facts = [json.loads(d["arithmetic"]) for d in proposed]
-    if not facts:
+    proposed = [d for d in decisions if d.proposes]
+    if not proposed:
         return NO_PROMISE
-    whole, runs = max(map(_whole_ns, facts)), facts[0]["runs_per_day"]
+    whole, runs = max(map(_whole_ns, proposed)), float(dict(proposed[0].arithmetic)["runs_per_day"])
     gain = min(whole, sum(one.gain_ns for one in by_gain([Proposed.of(d) for d in proposed])[:AT_ONCE]))
     return Promise(
         gain_ns_per_run=gain,
@@ -61,8 +59,9 @@ def promise(decisions: Sequence[Mapping[str, Any]], statistics_source: str | Non
     )
 
 
-def _whole_ns(facts: Mapping[str, Any]) -> int:
+def _whole_ns(decision: Decision) -> int:
     """What one run costs, by the clock where the decision was weighed by it."""
+    facts = dict(decision.arithmetic)
     return int(facts["modelled_wall_ns" if "saving_wall_ns_per_run" in facts else "modelled_cpu_ns"])
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from planopt_assets.loop.standings import standings
+from planopt_assets.loop.steps import UNCHANGED, Step, step
 from planopt_assets.model.redaction import redact
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.validate.judge_rules import Rules
 
 if TYPE_CHECKING:
     from planopt_assets.engine.delta.pins import Pins
     from planopt_assets.engine.workspace import Workspace
     from planopt_assets.loop.standing import Standing
+    from planopt_assets.model.promotion import Chain, Promotion
     from planopt_assets.model.workload import Workload
+    from planopt_assets.store.store import Nouns, Store
 
 Progress = Callable[[str, str, str], None]  # stage, query, words
-Rows = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,13 @@ class Run:
         return self.workspace.workload
 
     @property
-    def reader(self) -> StoreReader:
+    def store(self) -> Store:
         return self.workspace.store
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The store as this stage sees it: read once, until something is written."""
+        return self.store.snapshot
 
     @property
     def deadline(self) -> float:
@@ -66,32 +74,47 @@ class Run:
 
     def standings(self) -> dict[str, Standing]:
         """Where every query stands, for the table versions this run has pinned."""
-        return read_standings(self.workload, self.workspace.pins)
+        snapshot = self.snapshot
+        return snapshot.once("standings", lambda: read_standings(self.workload, self.workspace.pins, snapshot=snapshot))
 
-    def append(self, stage: str, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
-        """Store a stage's rows, in the order given; a store on a file system needs no Spark."""
-        from planopt_assets.store.writer import append
+    def steps(self, stage: str, query_ids: Sequence[str]) -> list[tuple[Standing, Step]]:
+        """Each query with what this stage has to do for it, as `planopt plan` tells it; on a new snapshot."""
+        self.store.refresh()
+        found = self.standings()
+        return [(found[q], step(found[q], stage)) for q in query_ids]
 
-        if any(rows.values()):
-            append(
-                lambda: self.workspace.spark,
-                self.workload.store,
-                workload=self.workload.name,
-                run_id=self.run_id,
-                stage=stage,
-                rows=rows,
-            )
+    def append(self, stage: str, nouns: Nouns) -> None:
+        """Store what a stage made, table after table in the order given."""
+        self.store.append(self.run_id, stage, nouns)
+
+    def commit(self, promotion: Promotion) -> None:
+        self.store.commit(promotion, self.run_id)
 
 
-def read_standings(workload: Workload, pins: Pins | None = None) -> dict[str, Standing]:
-    """Where every query of a workload stands, now or for versions pinned before; starts no Spark."""
+def read_standings(
+    workload: Workload,
+    pins: Pins | None = None,
+    *,
+    snapshot: Snapshot | None = None,
+    query_ids: Collection[str] | None = None,
+) -> dict[str, Standing]:
+    """Where queries of a workload stand, now or for versions pinned before; starts no Spark."""
     from planopt_assets.engine.delta.pins import Pins
     from planopt_assets.engine.frames.callables import source_text
-    from planopt_assets.loop.standings import standings
 
-    sources = {q.id: source_text(workload, q) for q in workload.queries}
-    return standings(workload, StoreReader(workload.store, workload.name), sources, pins or Pins())
+    asked = [q for q in workload.queries if query_ids is None or q.id in query_ids]
+    sources = {q.id: source_text(workload, q) for q in asked}
+    store = snapshot or Snapshot(workload.store, workload.name)
+    return standings(workload, store, sources, pins or Pins(), query_ids)
 
 
-def unchanged(query_id: str, stage: str) -> StageResult:
-    return StageResult(query_id, False, f"{stage}: inputs unchanged, evidence stands")
+def nothing_to_do(query_id: str, one: Step) -> StageResult:
+    """The result of a stage for a query that does not need it."""
+    return StageResult(query_id, False, f"{one.stage}: {UNCHANGED}" if one.need == "done" else one.why)
+
+
+def words_of(chain: Chain) -> dict[str, str]:
+    """State and reason of what is in force, for Dagster and `--json`."""
+    if not chain:
+        return {"state": "original", "reason": "nothing was ever promoted"}
+    return {"state": chain[-1].state, "reason": chain[-1].reason}

@@ -1,148 +1,199 @@
-"""Where every query of a workload stands, from the store and the heads of the Delta logs. Never starts Spark."""
+"""Where every query stands, from one snapshot of the store and the heads of the Delta logs. Never starts Spark.
+
+Small tables are read whole. Of the large ones (decisions, counters, tables read) only what belongs to the current
+inputs is read.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from planopt_assets.errors import TableUnreadable
+from planopt_assets.loop.histories import grouped
 from planopt_assets.loop.spelling import canonical_identity, earlier_spelling
-from planopt_assets.loop.standing import Rows, Standing
+from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.versions import contract
-from planopt_assets.loop.watching import due
+from planopt_assets.loop.watching import Watch
 from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
-from planopt_assets.model.policy import Policy
-from planopt_assets.promote.expiry import layout_of
 from planopt_assets.promote.lifecycle import lifecycles
-from planopt_assets.store.promotions import newest, verified_chain
+from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
+from planopt_assets.store.codecs.observing import ARTIFACTS, EXECUTIONS, LAYOUTS
+from planopt_assets.store.promotions import chains
+from planopt_assets.store.tried import linked_promotions, tried_policies
 
 if TYPE_CHECKING:
     from planopt_assets.engine.delta.pins import Pins
+    from planopt_assets.model.candidate import Candidate
+    from planopt_assets.model.decision import Decision
+    from planopt_assets.model.observation import PlanArtifact
+    from planopt_assets.model.stamp import Stamp
+    from planopt_assets.model.table_layout import Layout
+    from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Query, Workload
-    from planopt_assets.store.reader import StoreReader
-
-Layouts = dict[str, dict[str, dict[str, str]]]  # observation, table, property
-
-_WEIGHT = ["execution_id", "table_bytes"]
-_LAYOUT = ["observation_id", "table", "metadata"]
+    from planopt_assets.store.snapshot import Snapshot
 
 
-def standings(workload: Workload, reader: StoreReader, sources: Mapping[str, str], pins: Pins) -> dict[str, Standing]:
-    """Every query of the workload; `sources` holds the text that defines each (SQL, or a module's source)."""
-    by_query = {
-        name: _by_query(reader.rows(name))
-        for name in ("plan_artifacts", "policy_decisions", "candidate_plans", "verdicts")
+def standings(
+    workload: Workload,
+    snapshot: Snapshot,
+    sources: Mapping[str, str],
+    pins: Pins,
+    query_ids: Collection[str] | None = None,
+) -> dict[str, Standing]:
+    """Some queries of the workload, or all; `sources` holds the text that defines each (SQL, or a module's source)."""
+    asked = [q for q in workload.queries if query_ids is None or q.id in query_ids]
+    ids = None if query_ids is None else {q.id for q in asked}
+    artifacts = grouped(snapshot.read(ARTIFACTS, query_id=ids), lambda a: a.query_id)
+    candidates = grouped(snapshot.read(CANDIDATES, query_id=ids), lambda c: c.query_id)
+    inputs = {
+        q.id: _inputs(workload, q, sources[q.id], artifacts.get(q.id, []), candidates.get(q.id, []), pins)
+        for q in asked
     }
-    promotions = _by_query(reader.rows("active_policies"))
-    tried = _by_query(reader.rows("trials", ["query_id", "policy_id"]))
-    linked = {r["child_id"] for r in reader.rows("lineage", ["child_id"], stage="promote")} if promotions else set()
-    weights = {r["execution_id"]: r["table_bytes"] for r in reader.rows("runtime_counters", _WEIGHT)}
-    layouts = _layouts(reader.rows("input_tables", _LAYOUT))
+    current = {i.fingerprint for i in inputs.values() if i.fingerprint is not None}
+    decisions = grouped(snapshot.read(DECISIONS, input_fingerprint=current, query_id=ids), lambda d: d.query_id)
+    verdicts = grouped(snapshot.read(VERDICTS, query_id=ids), lambda v: v.query_id)
+    chain_of = chains(snapshot, ids)
+    observed = {a.observation_id for i in inputs.values() for a in i.artifacts}
+    weights = {e.id: e.counters.table_bytes for e in snapshot.read(EXECUTIONS, execution_id=observed)}
+    layouts = _layouts(snapshot, {i.artifacts[0].observation_id for i in inputs.values() if i.artifacts})
+    tried = tried_policies(snapshot, ids)
+    linked = linked_promotions(snapshot) if chain_of else frozenset()
+    watch = Watch(snapshot, chain_of, verdicts, artifacts)
     found = {}
-    for query in workload.queries:
-        rows = {name: groups.get(query.id, []) for name, groups in by_query.items()}
-        fingerprint = query_fingerprint(query, sources[query.id])
-        spelling = _spelling(workload, query, fingerprint, rows, pins)
-        known = [a for a in rows["plan_artifacts"] if a["query_fingerprint"] == spelling]
-        read = _tables_now(workload, known, pins)
-        inputs = _current_inputs(workload, query, spelling, known, read)
-        # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
-        artifacts = _last_run([a for a in known if a["input_fingerprint"] == inputs])
-        decisions = _last_run([d for d in rows["policy_decisions"] if d["input_fingerprint"] == inputs])
-        chain = verified_chain(workload.name, query.id, promotions.get(query.id, []))
-        active = newest(chain)
+    for query in asked:
+        now, chain = inputs[query.id], chain_of.get(query.id, ())
+        decided = _last_run([d for d in decisions.get(query.id, []) if d.input_fingerprint == now.fingerprint])
+        all_candidates, all_verdicts = candidates.get(query.id, []), verdicts.get(query.id, [])
         found[query.id] = Standing(
             query_id=query.id,
-            query_fingerprint=fingerprint,
-            input_fingerprint=inputs,
+            query_fingerprint=now.query_fingerprint,
+            input_fingerprint=now.fingerprint,
             mode=workload.mode,
-            artifacts=artifacts,
-            decisions=decisions,
-            candidates=_newest_each([c for c in rows["candidate_plans"] if c["input_fingerprint"] == inputs]),
-            verdicts=_newest_each([v for v in rows["verdicts"] if v["input_fingerprint"] == inputs]),
-            active=active,
-            promoted_by=next((v for v in rows["verdicts"] if active and v["verdict_id"] == active.verdict_id), None),
-            carried=_carried(decisions, rows["verdicts"]),
-            past_verdicts=rows["verdicts"],
-            canonical_fingerprint=canonical_identity(artifacts),
-            context_hash=_context(workload, query, artifacts, read, layouts),
-            input_bytes=_total([weights.get(a["observation_id"]) for a in artifacts]),
-            changes=() if artifacts else _changes(rows["plan_artifacts"], known, read),
+            artifacts=now.artifacts,
+            decisions=decided,
+            candidates=_newest_each((c.id, c) for c in all_candidates if c.input_fingerprint == now.fingerprint),
+            verdicts=_newest_each((v.candidate_id, v) for v in all_verdicts if v.input_fingerprint == now.fingerprint),
             chain=chain,
-            promotions=promotions.get(query.id, []),
-            due=due(reader, query.id, chain, promotions.get(query.id, []), rows, inputs),
+            promoted_by=next((v for v in all_verdicts if chain and v.id == chain[-1].verdict_id), None),
+            carried=_carried(decided, all_verdicts),
+            past_verdicts=all_verdicts,
+            canonical_fingerprint=canonical_identity(now.artifacts),
+            context_hash=_context(workload, query, now, layouts),
+            input_bytes=_total([weights.get(a.observation_id) for a in now.artifacts]),
+            changes=now.changes,
+            due=watch.due(query.id, now.fingerprint),
             unlinked=any(p.id not in linked for p in chain),
-            policies=lifecycles(rows["candidate_plans"], tried.get(query.id, []), rows["verdicts"], chain),
+            policies=lifecycles(all_candidates, tried.get(query.id, frozenset()), all_verdicts, chain),
         )
     return found
 
 
-def _spelling(workload: Workload, query: Query, fingerprint: str, rows: Mapping[str, Rows], pins: Pins) -> str:
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What a query reads now, and what was observed of exactly that."""
+
+    query_fingerprint: str
+    fingerprint: str | None
+    read: tuple[PinnedTable, ...] | None
+    artifacts: Sequence[PlanArtifact]
+    changes: tuple[str, ...]
+
+
+def _inputs(
+    workload: Workload,
+    query: Query,
+    source: str,
+    artifacts: Sequence[PlanArtifact],
+    candidates: Sequence[Candidate],
+    pins: Pins,
+) -> _Inputs:
+    own = query_fingerprint(query, source)
+    spelling = _spelling(workload, query, own, artifacts, candidates, pins)
+    known = [a for a in artifacts if a.query_fingerprint == spelling]
+    read = _tables_now(workload, known, pins)
+    fingerprint = _current_inputs(workload, query, spelling, known, read)
+    # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
+    seen = _last_run([a for a in known if a.input_fingerprint == fingerprint])
+    return _Inputs(own, fingerprint, read, seen, () if seen else _changes(artifacts, known, read))
+
+
+def _spelling(
+    workload: Workload,
+    query: Query,
+    fingerprint: str,
+    artifacts: Sequence[PlanArtifact],
+    candidates: Sequence[Candidate],
+    pins: Pins,
+) -> str:
     """The fingerprint this query is known by: its own, or that of the same query in an earlier spelling.
 
     A hint names an input by its alias, which may be what was changed: there the text counts as it is written.
     """
-    artifacts = rows["plan_artifacts"]
-    hinted = any(Policy.from_json(c["policy"]).hints for c in rows["candidate_plans"])
-    if not artifacts or hinted or any(a["query_fingerprint"] == fingerprint for a in artifacts):
+    if not artifacts or any(a.query_fingerprint == fingerprint for a in artifacts):
+        return fingerprint
+    if any(c.policy.hints for c in candidates):
         return fingerprint
     return earlier_spelling(workload, query, artifacts, pins) or fingerprint
 
 
-def _tables_now(workload: Workload, known: Rows, pins: Pins) -> tuple[PinnedTable, ...] | None:
+def _tables_now(workload: Workload, known: Sequence[PlanArtifact], pins: Pins) -> tuple[PinnedTable, ...] | None:
     """The tables this query read last time, as they are now; None where one cannot be read or nothing is known."""
     if not known:
         return None
     declared = {t.name: t.path for t in workload.tables}
     try:
-        return tuple(
-            pins.pin(t["name"], declared.get(t["name"]) or t["location"]) for t in json.loads(known[-1]["tables"])
-        )
+        return tuple(pins.pin(t.name, declared.get(t.name) or t.location) for t in known[-1].tables)
     except TableUnreadable:
         return None  # it was there before: looking again will say what is wrong with it
 
 
 def _current_inputs(
-    workload: Workload, query: Query, spelling: str, known: Rows, read: tuple[PinnedTable, ...] | None
+    workload: Workload,
+    query: Query,
+    spelling: str,
+    known: Sequence[PlanArtifact],
+    read: tuple[PinnedTable, ...] | None,
 ) -> str | None:
     if read is None:
         return None
-    captured = known[-1]["status"] == "captured"
-    return input_fingerprint(workload, query, "", read, contract(workload.master), captured=captured, known_as=spelling)
+    versions = contract(workload.master)
+    return input_fingerprint(workload, query, "", read, versions, captured=known[-1].captured, known_as=spelling)
 
 
-def _context(
-    workload: Workload, query: Query, artifacts: Rows, read: tuple[PinnedTable, ...] | None, layouts: Layouts
-) -> str | None:
-    if not artifacts or read is None or artifacts[0]["contract_hash"] is None:
+def _context(workload: Workload, query: Query, now: _Inputs, layouts: Mapping[str, Mapping[str, Layout]]) -> str | None:
+    if not now.artifacts or now.read is None or now.artifacts[0].contract_hash is None:
         return None
+    first = now.artifacts[0]
     return context_hash(
         workload,
         query,
-        read,
-        artifacts[0]["contract_hash"],
+        now.read,
+        now.artifacts[0].contract_hash,
         contract(workload.master),
-        engine=artifacts[0]["engine"],
-        layouts=layouts.get(artifacts[0]["observation_id"]),
+        engine=first.engine,
+        layouts=layouts.get(first.observation_id),
     )
 
 
-def _layouts(tables: Rows) -> Layouts:
+def _layouts(snapshot: Snapshot, observation_ids: Collection[str]) -> dict[str, dict[str, Layout]]:
     """Of each observation, how its tables were laid out."""
-    found: Layouts = {}
-    for row in tables:
-        found.setdefault(row["observation_id"], {})[row["table"]] = layout_of(row["metadata"] or "")
+    found: dict[str, dict[str, Layout]] = {}
+    for table in snapshot.read(LAYOUTS, observation_id=observation_ids):
+        found.setdefault(table.observation_id, {})[table.table] = table.layout or {}
     return found
 
 
-def _carried(decisions: Rows, verdicts: Rows) -> Rows:
+def _carried(decisions: Sequence[Decision], verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Accepted verdicts on similar inputs that these decisions rely on."""
-    named = {row_id for d in decisions for row_id in d["evidence_ids"]}
-    return [v for v in verdicts if v["verdict_id"] in named and v["outcome"] == "accept"]
+    named = {row_id for d in decisions for row_id in d.evidence_ids}
+    return [v for v in verdicts if v.id in named and v.accepted]
 
 
-def _changes(artifacts: Rows, known: Rows, read: tuple[PinnedTable, ...] | None) -> tuple[str, ...]:
+def _changes(
+    artifacts: Sequence[PlanArtifact], known: Sequence[PlanArtifact], read: tuple[PinnedTable, ...] | None
+) -> tuple[str, ...]:
     """What is not as it was when the query was last observed."""
     if not artifacts:
         return ()
@@ -150,32 +201,35 @@ def _changes(artifacts: Rows, known: Rows, read: tuple[PinnedTable, ...] | None)
         return ("its text or its parameters",)
     if read is None:
         return ("a table that cannot be read now",)
-    before = {t["name"]: t for t in json.loads(known[-1]["tables"])}
+    before = {t.name: t for t in known[-1].tables}
     moved = [
-        f"{t.name} v{before[t.name]['version']} -> v{t.version}"
-        if t.table_id == before[t.name]["table_id"]
+        f"{t.name} v{before[t.name].version} -> v{t.version}"
+        if t.table_id == before[t.name].table_id
         else f"{t.name} is another table"
         for t in read
-        if (t.table_id, t.version) != (before[t.name]["table_id"], before[t.name]["version"])
+        if (t.table_id, t.version) != (before[t.name].table_id, before[t.name].version)
     ]
     return tuple(moved) or ("settings, budgets or versions of Spark, Delta or planopt",)
 
 
-def _by_query(rows: Rows) -> dict[str, Rows]:
-    groups: dict[str, Rows] = {}
-    for row in rows:
-        groups.setdefault(row["query_id"], []).append(row)
-    return groups
+class _Stamped(Protocol):
+    @property
+    def stamp(self) -> Stamp: ...
 
 
-def _last_run(rows: Sequence[dict[str, Any]]) -> Rows:
-    return [r for r in rows if r["run_id"] == rows[-1]["run_id"]]
+S = TypeVar("S", bound=_Stamped)
+T = TypeVar("T")
 
 
-def _newest_each(rows: Sequence[dict[str, Any]]) -> Rows:
+def _last_run(nouns: Sequence[S]) -> list[S]:
+    return [n for n in nouns if n.stamp.run_id == nouns[-1].stamp.run_id]
+
+
+def _newest_each(nouns: Iterable[tuple[str, T]]) -> list[T]:
     """The last word on each candidate; a later pass adds candidates, it does not take back the ones before."""
-    return list({r["candidate_id"]: r for r in rows}.values())
+    return list(dict(nouns).values())
 
 
 def _total(values: Sequence[int | None]) -> int | None:
-    return sum(v for v in values if v is not None) if values and None not in values else None
+    known = [v for v in values if v is not None]
+    return sum(known) if values and len(known) == len(values) else None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.model.gate import Gate
 from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.promote.watch import found_worse
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
@@ -14,12 +13,12 @@ if TYPE_CHECKING:
 
 def results_equal(standing: Standing) -> Gate:
     """Did every candidate return what the query returns? One that did not was rejected, and this says so."""
-    wrong = [v for v in standing.verdicts if v["results_equal"] is False]
-    if any(v["outcome"] == "accept" for v in wrong):
+    wrong = [v for v in standing.verdicts if v.results_equal is False]
+    if any(v.accepted for v in wrong):
         return Gate(False, True, "a verdict accepts a candidate whose result is not the same")
     if wrong:
-        return Gate(False, False, f"{len(wrong)} candidate(s) rejected: {wrong[0]['reason']}")
-    compared = sum(v["results_equal"] is True for v in standing.verdicts)
+        return Gate(False, False, f"{len(wrong)} candidate(s) rejected: {wrong[0].reason}")
+    compared = sum(v.results_equal is True for v in standing.verdicts)
     return Gate(
         True, False, f"{compared} candidate(s) compared over the whole result" if compared else "no candidate was tried"
     )
@@ -37,17 +36,17 @@ def not_regressed(standing: Standing) -> Gate:
     since = f" since generation {active.generation} ({active.state}: {active.reason})"
     if policy == ORIGINAL:
         return Gate(True, False, f"the query runs as original{since}")
-    worse = [v for v in standing.verdicts if v["policy_id"] == policy.id and found_worse(v)]
-    against = f"{policy.describe()} was found worse on the current inputs: {worse[0]['reason']}" if worse else ""
+    worse = [v for v in standing.verdicts if v.policy == policy and v.found_worse]
+    against = f"{policy.describe()} was found worse on the current inputs: {worse[0].reason}" if worse else ""
     if active.fixed:
-        wrong = any(v["results_equal"] is False for v in worse)
+        wrong = any(v.results_equal is False for v in worse)
         said = f"{policy.describe()} is pinned by {active.who or 'a person'}: {active.reason}"
         return Gate(not worse, wrong, f"{said}, but {against}" if worse else said)
-    if promoted_by is None or promoted_by["outcome"] != "accept" or promoted_by["policy_id"] != policy.id:
+    if promoted_by is None or not promoted_by.accepted or promoted_by.policy != policy:
         return Gate(False, True, f"generation {active.generation} has no accepted verdict in the store")
     if against:
         return Gate(False, True, against)
     if standing.due is not None:
         return Gate(False, True, f"{policy.describe()} should not be in force any more: {standing.due.reason}")
     restored = since if active.state != "accepted" else ""
-    return Gate(True, False, f"{policy.describe()} in force{restored}, proven by {promoted_by['verdict_id']}")
+    return Gate(True, False, f"{policy.describe()} in force{restored}, proven by {promoted_by.id}")

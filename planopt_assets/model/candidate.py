@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Candidate:
     topology_hash: str
     input_fingerprint: str
     took_effect: tuple[str, ...] = ()  # the parts of the policy without which the plan would be another
+    stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property
     def id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 
@@ -12,12 +13,15 @@ class Counters:
     `cpu_ns` is what the query asks for: driver, executors and Python workers, planning included; not the JVM's own
     compiler, which rests once it is warm, and not its collector, which has a guard of its own (`gc_ns`).
     Executor CPU alone hides broadcasts that are built on the driver, so it is never judged on its own.
+
+    None is unknown, not zero. Of a run of the user's own job neither the CPU of the driver is known (the process does
+    other work too) nor, where another plan than the query's own ran, what only that plan tells.
     """
 
     wall_ns: int
-    cpu_ns: int
-    planning_wall_ns: int
-    planning_cpu_ns: int
+    cpu_ns: int | None
+    planning_wall_ns: int | None
+    planning_cpu_ns: int | None
     planning_jobs: int
     executor_cpu_ns: int
     executor_run_ns: int
@@ -28,8 +32,8 @@ class Counters:
     failed_tasks: int
     shuffle_write_tasks: int
     input_rows: int
-    scan_files: int
-    scan_bytes: int
+    scan_files: int | None
+    scan_bytes: int | None
     shuffle_write_bytes: int
     shuffle_write_rows: int
     shuffle_read_bytes: int
@@ -37,7 +41,7 @@ class Counters:
     memory_spill_bytes: int
     disk_spill_bytes: int
     peak_memory_bytes: int
-    result_rows: int
+    result_rows: int | None
     # Since schema version 2; None in older rows, and where an execution was not asked for its plan.
     killed_tasks: int | None = None
     broadcast_bytes: int | None = None
@@ -58,6 +62,16 @@ class Counters:
     # What tasks read through the file system: footers, indexes, dictionaries. Not how much data was read, for Parquet's
     # vectored reads are not in it; but where only the reader works differently, this tells.
     input_bytes: int | None = None
+
+    def known(self, name: str) -> int:
+        """A counter that must be there; who cannot go on without it asks `unknown` first."""
+        value = getattr(self, name)
+        if value is None:
+            raise ValueError(f"{name} is unknown")
+        return int(value)
+
+    def unknown(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if getattr(self, name) is None)
 
     @staticmethod
     def names() -> tuple[str, ...]:

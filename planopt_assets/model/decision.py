@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 DecisionKind = Literal["proposal", "no_change", "cannot_tell"]
 Arithmetic = tuple[tuple[str, float | int | str], ...]
@@ -32,6 +33,7 @@ class Decision:
     input_fingerprint: str
     plan_fingerprint: str
     catalogue_version: str
+    stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property
     def id(self) -> str:
@@ -49,6 +51,11 @@ class Decision:
             },
         )
 
+    @property
+    def proposes(self) -> bool:
+        return self.kind == "proposal"
 
-def proposals(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    return tuple(d for d in decisions if d.kind == "proposal")
+    @property
+    def gain_ns(self) -> int:
+        """What a run saves at least, in what the objective counts: the clock (`latency`), else CPU."""
+        return int(dict(self.arithmetic).get("saving_wall_ns_per_run", self.expected_gain_cpu_ns))

@@ -11,8 +11,8 @@ from planopt_assets.model.workload import Objective
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
-    """One observed execution of one binding."""
+class ObservedExecution:
+    """One observed execution of one binding, as the rules see it: what it cost, and the signals in its plan."""
 
     observation_id: str
     counters: Counters
@@ -36,7 +36,7 @@ class Evidence:
     plan_fingerprint: str
     policy: Policy  # in force while observing
     settings: tuple[tuple[str, str], ...]  # effective values of the catalogue's knobs, and `cores`
-    executions: tuple[Execution, ...]  # one per binding
+    executions: tuple[ObservedExecution, ...]  # one per binding
     runs_per_day: float
     objective: Objective = "cpu"  # what a better plan has less of
 

@@ -1,12 +1,11 @@
-"""A verdict as decide remembers it: what was tried, how it ended, and on what kind of inputs."""
+"""A verdict as decide remembers it: what was tried, how it ended, and whether it still counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from planopt_assets.model.policy import Policy
-from planopt_assets.model.verdict import Outcome
+from planopt_assets.model.verdict import Outcome, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +22,7 @@ class TakenBack:
 class PastVerdict:
     """One stored verdict; `judged_at` is in seconds since 1970, an argument like any other."""
 
-    verdict_id: str
-    policy: Policy
-    outcome: Outcome
-    reason: str
-    canonical_fingerprint: str | None  # None: judged before planopt kept it
-    context_hash: str | None
-    input_bytes: int | None
+    verdict: Verdict
     judged_at: int
     taken_back: TakenBack | None = None  # by watch or expiry; a person's rollback leaves what was proven as it is
 
@@ -37,7 +30,7 @@ class PastVerdict:
     def counts_as(self) -> Outcome | None:
         """What it says today; None: nothing, since what it was given on no longer exists."""
         if self.taken_back is None:
-            return self.outcome
+            return self.verdict.outcome
         return "reject" if self.taken_back.how == "reverted" else None
 
     @property

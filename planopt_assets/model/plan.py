@@ -46,6 +46,18 @@ class PlanNode:
 
 
 @dataclass(frozen=True, slots=True)
+class Misjudged:
+    """An operator and how many times too high or too low it was estimated; `by` is what was compared."""
+
+    node: int
+    kind: str
+    factor: float
+    by: str  # rows | bytes
+    estimated: int
+    actual: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A normalised physical plan; `phase` is `initial` (as planned) or `final` (after adaptive execution)."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 State = Literal["accepted", "fixed", "expired", "reverted"]
 """How a generation came to be: a verdict, a person's choice, evidence that ended, a regression or rollback."""
@@ -35,6 +36,7 @@ class Promotion:
     restores: int | None = None  # the generation whose policy is in force again; 0 is original
     who: str | None = None  # the person who chose it; None: automation, or an older planopt
     evidence_ids: tuple[str, ...] = ()  # the rows that made it expire or revert
+    stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property
     def id(self) -> str:

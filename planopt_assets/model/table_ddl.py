@@ -23,19 +23,19 @@ def create_statement(table: TableFacts) -> str:
     USING delta
     PARTITIONED BY (`day`);
     """
-    name = _quoted(table.name)
+    name = quoted_name(table.name)
     columns = ",\n".join(f"  {_column(c)}" for c in table.columns)
     lines = [f"CREATE TABLE {name} (\n{columns}\n)", "USING delta"]
     if table.partition_columns:
-        lines.append(f"PARTITIONED BY ({', '.join(map(_quoted, table.partition_columns))})")
+        lines.append(f"PARTITIONED BY ({', '.join(map(quoted_name, table.partition_columns))})")
     if table.clustering_columns:
         lines.append(f"CLUSTER BY ({', '.join(table.clustering_columns)})")
     if table.description is not None:
-        lines.append(f"COMMENT {_text(table.description)}")
+        lines.append(f"COMMENT {quoted_text(table.description)}")
     if table.properties or any(c.default is not None for c in table.columns):
         lines.append(f"TBLPROPERTIES ({', '.join(_properties(table))})")
     checks = [
-        f"ALTER TABLE {name} ADD CONSTRAINT {_quoted(c.subject)} CHECK ({c.expression});"
+        f"ALTER TABLE {name} ADD CONSTRAINT {quoted_name(c.subject)} CHECK ({c.expression});"
         for c in table.constraints
         if c.kind == "check"
     ]
@@ -66,11 +66,11 @@ def _sql(kind: Any) -> str:
 
 
 def _field(field: dict[str, Any]) -> str:
-    return f"{_quoted(field['name'])}: {_sql(field['type'])}{'' if field['nullable'] else ' NOT NULL'}"
+    return f"{quoted_name(field['name'])}: {_sql(field['type'])}{'' if field['nullable'] else ' NOT NULL'}"
 
 
 def _column(column: Column) -> str:
-    parts = [_quoted(column.name), column.length.upper() if column.length else sql_type(column.type)]
+    parts = [quoted_name(column.name), column.length.upper() if column.length else sql_type(column.type)]
     if not column.nullable:
         parts.append("NOT NULL")
     if column.generated is not None:
@@ -83,7 +83,7 @@ def _column(column: Column) -> str:
     if column.default is not None:
         parts.append(f"DEFAULT {column.default}")
     if column.comment is not None:
-        parts.append(f"COMMENT {_text(column.comment)}")
+        parts.append(f"COMMENT {quoted_text(column.comment)}")
     return " ".join(parts)
 
 
@@ -91,13 +91,13 @@ def _properties(table: TableFacts) -> list[str]:
     # Delta takes no DEFAULT unless the feature is switched on in the same statement.
     defaults = any(c.default is not None for c in table.columns)
     switched_on = [("delta.feature.allowColumnDefaults", "supported")] if defaults else []
-    return [f"{_text(name)} = {_text(value)}" for name, value in [*switched_on, *table.properties]]
+    return [f"{quoted_text(name)} = {quoted_text(value)}" for name, value in [*switched_on, *table.properties]]
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _text(value: str) -> str:
+def quoted_text(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{escaped}'"

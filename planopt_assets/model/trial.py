@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from planopt_assets.model.counters import Counters
+from planopt_assets.model.execution import Execution
+from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 TrialStatus = Literal["ok", "timed_out", "failed", "tainted"]
 
@@ -50,3 +52,14 @@ class Trial:
     counters: Counters | None = None
     digest: Digest | None = None
     topology_hash: str | None = None  # of the plan it ended with
+    query_id: str = ""
+    seed: int | None = None  # the order of the rounds was drawn from it
+    input_fingerprint: str | None = None
+    stamp: Stamp = field(default=NOT_STORED, compare=False)
+
+    @property
+    def execution(self) -> Execution | None:
+        """What ran; None where it did not get far enough to be counted."""
+        if self.counters is None:
+            return None
+        return Execution(self.id, self.query_id, "trial", self.policy_id, self.binding, self.counters)

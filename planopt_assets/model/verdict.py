@@ -1,9 +1,13 @@
-"""What the judge says about a candidate, with every criterion and both values."""
+"""What the judge says about a candidate, and the stored verdict made of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal
+
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 Outcome = Literal["accept", "reject", "inconclusive"]
 NOT_TRIED = "not tried by itself"  # how the reason of a verdict begins that no execution is behind
@@ -53,12 +57,67 @@ class Gain:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The judge's answer for one candidate."""
+class Judgement:
+    """The judge's answer for one candidate, with every criterion it looked at."""
 
     outcome: Outcome
     reason: str
     results_equal: bool | None
-    criteria: tuple[Criterion, ...]
+    criteria: Sequence[Criterion]
     gain: Gain | None
     pairs: int
+
+    @property
+    def found_worse(self) -> bool:
+        """Whether the candidate is worse, not just without a gain: another result, a broken guard, or slower."""
+        if self.results_equal is False:
+            return True
+        if self.outcome == "accept":
+            return False
+        slower = self.gain is not None and self.gain.low > 1.0
+        return slower or any(c.passed is False for c in self.criteria if not c.name.startswith("objective:"))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judgement on one candidate of one query, with the inputs it was given on and the trials it rests on."""
+
+    id: str
+    query_id: str
+    candidate_id: str
+    policy: Policy
+    judgement: Judgement
+    trial_ids: Sequence[str]
+    input_fingerprint: str
+    # With these three, a later run tells whether the verdict still counts on its own inputs.
+    canonical_fingerprint: str | None = None  # None: judged before planopt kept it
+    context_hash: str | None = None
+    input_bytes: int | None = None  # all of the tables read
+    seed: int | None = None
+    judge_version: str | None = None
+    executions: int | None = None  # the trials, and those of row-by-row comparisons
+    stamp: Stamp = field(default=NOT_STORED, compare=False)
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.judgement.outcome
+
+    @property
+    def accepted(self) -> bool:
+        return self.judgement.outcome == "accept"
+
+    @property
+    def reason(self) -> str:
+        return self.judgement.reason
+
+    @property
+    def results_equal(self) -> bool | None:
+        return self.judgement.results_equal
+
+    @property
+    def gain(self) -> Gain | None:
+        return self.judgement.gain
+
+    @property
+    def found_worse(self) -> bool:
+        return self.judgement.found_worse

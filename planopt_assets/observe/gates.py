@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from planopt_assets.model.bundle import differing
 from planopt_assets.model.gate import Gate
+from planopt_assets.model.observation import Observation, ObservationHistory, PlanArtifact
+from planopt_assets.model.table_record import TableRecord
 from planopt_assets.observe.plans.diff import plan_diff
 from planopt_assets.observe.plans.stored_plan import read_plan
 from planopt_assets.observe.tables.contract import contract_drift
 
-if TYPE_CHECKING:
-    from planopt_assets.model.observation import History, Observation
-
 MISLED = 10.0
 """A join input reckoned this many times too large or too small, across the broadcast threshold, is worth a look."""
 
-Row = dict[str, Any]
 
-
-def _of_captured(gate: Callable[[History, Observation], Gate]) -> Callable[[History], Gate]:
+def _of_captured(gate: Callable[[ObservationHistory, Observation], Gate]) -> Callable[[ObservationHistory], Gate]:
     """A gate that has something to say only where the newest observation succeeded."""
 
     @wraps(gate)
-    def asked(history: History) -> Gate:
+    def asked(history: ObservationHistory) -> Gate:
         if history.last is None:
             return Gate(True, False, "not observed yet")
         if not history.last.captured:
-            row = next(a for a in history.last.artifacts if a["status"] != "captured")
-            return Gate(True, False, f"nothing to look at: the query was {row['status']} ({row['error_code']})")
+            missed = next(a for a in history.last.artifacts if not a.captured)
+            return Gate(True, False, f"nothing to look at: the query was {missed.status} ({missed.error_code})")
         return gate(history, history.last)
 
     return asked
 
 
-def _of_bundle(gate: Callable[[History, Observation], Gate]) -> Callable[[History], Gate]:
+def _of_bundle(gate: Callable[[ObservationHistory, Observation], Gate]) -> Callable[[ObservationHistory], Gate]:
     """A gate over what only schema version 2 records."""
 
     @wraps(gate)
-    def asked(history: History, last: Observation) -> Gate:
-        if any(row["bundle_hash"] is None for row in last.artifacts):
+    def asked(history: ObservationHistory, last: Observation) -> Gate:
+        if any(a.bundle_hash is None for a in last.artifacts):
             return Gate(True, False, "nothing to look at: an older planopt observed it and did not record this")
         return gate(history, last)
 
@@ -49,7 +46,7 @@ def _of_bundle(gate: Callable[[History, Observation], Gate]) -> Callable[[Histor
 
 
 @_of_captured
-def plan_topology_stable(history: History, last: Observation) -> Gate:
+def plan_topology_stable(history: ObservationHistory, last: Observation) -> Gate:
     """Is the shape of the plan the one that was last accepted?
 
     A change on the same inputs, settings and engine (`canonical`) is an error until a person accepts it. Where inputs
@@ -62,7 +59,7 @@ def plan_topology_stable(history: History, last: Observation) -> Gate:
     if accepted.topologies == last.topologies:
         if accepted.final_topologies == last.final_topologies:
             return Gate(True, False, "same plan as accepted, before and after execution")
-        diff = _diff(accepted, last, "final")
+        diff = _diff(history, accepted, last, "final")
         return Gate(True, False, "same plan; only what adaptive execution made of it differs (best_effort)", diff)
     tier = determinism_tier(accepted, last)
     words = {
@@ -71,20 +68,26 @@ def plan_topology_stable(history: History, last: Observation) -> Gate:
         "stable": "the plan changed after inputs or settings did (stable)",
         "best_effort": "the plan changed with the engine (best_effort)",
     }[tier]
-    return Gate(tier == "best_effort", tier == "canonical", words, _diff(accepted, last, "initial"))
+    return Gate(tier == "best_effort", tier == "canonical", words, _diff(history, accepted, last, "initial"))
 
 
 def determinism_tier(before: Observation, after: Observation) -> str:
     """How surely two observations should have had the same plan: `canonical`, `stable` or `best_effort`."""
     pairs = list(zip(before.artifacts, after.artifacts, strict=False))
-    engine = ("engine", "extractor", "rulepack_hash")
-    if any(a[name] is None or a[name] != b[name] for a, b in pairs for name in engine):
+    if any(None in _engine(a) or _engine(a) != _engine(b) for a, b in pairs):
         return "best_effort"
-    same = ("query_fingerprint", "snapshot_hash", "planning_env_hash")
-    return "canonical" if all(a[name] == b[name] for a, b in pairs for name in same) else "stable"
+    return "canonical" if all(_given(a) == _given(b) for a, b in pairs) else "stable"
 
 
-def _accepted(history: History) -> Observation | None:
+def _engine(artifact: PlanArtifact) -> tuple[str | None, ...]:
+    return artifact.engine, artifact.extractor, artifact.rulepack_hash
+
+
+def _given(artifact: PlanArtifact) -> tuple[str | None, ...]:
+    return artifact.query_fingerprint, artifact.snapshot_hash, artifact.planning_env_hash
+
+
+def _accepted(history: ObservationHistory) -> Observation | None:
     """The observation whose plan counts as normal, from all before the last one; None if there is none before."""
     *earlier, last = [o for o in history.observations if o.captured]
     if last.ids & history.accepted:
@@ -102,76 +105,75 @@ def _accepted(history: History) -> Observation | None:
 
 
 @_of_bundle
-def pushdown_effective(history: History, last: Observation) -> Gate:
+def pushdown_effective(history: ObservationHistory, last: Observation) -> Gate:
     """Did every scan skip what its predicates allow it to skip?"""
-    findings = [s for s in last.scans if s["finding"]]
-    shares = [s["pruned_share"] for s in last.scans if s["pruned_share"] is not None]
+    findings = [s for s in last.scans if s.finding]
+    shares = [s.pruned_share for s in last.scans if s.pruned_share is not None]
     numbers = {"scans": float(len(last.scans)), "findings": float(len(findings))}
     numbers |= {"least_pruned_share": min(shares)} if shares else {}
-    details = _table(("table", "outcome", "why"), [(s["table"], s["outcome"], s["reason"]) for s in last.scans])
+    details = _table(("table", "outcome", "why"), [(s.table, s.outcome, s.reason) for s in last.scans])
     if findings:
-        return Gate(False, False, f"{findings[0]['table']}: {findings[0]['finding']}", details, numbers)
+        return Gate(False, False, f"{findings[0].table}: {findings[0].finding}", details, numbers)
     return Gate(True, False, f"{len(last.scans)} scan(s), nothing avoidable was read", details, numbers)
 
 
 @_of_bundle
-def native_scan(history: History, last: Observation) -> Gate:
+def native_scan(history: ObservationHistory, last: Observation) -> Gate:
     """Was every registered table read by the vectorised Delta scan, at the version this run had pinned?"""
-    pinned = {t["name"]: t["version"] for a in last.artifacts for t in json.loads(a["tables"])}
+    pinned = {t.name: t.version for a in last.artifacts for t in a.tables}
     wrong = [
-        f"{s['table']} was read at version {s['table_version']}, pinned is {pinned.get(s['table'])}"
+        f"{s.table} was read at version {s.table_version}, pinned is {pinned.get(s.table)}"
         for s in last.scans
-        if s["table_version"] != pinned.get(s["table"])
+        if s.table_version != pinned.get(s.table)
     ]
-    wrong += [f"{s['table']} was read row by row ({s['file_index']})" for s in last.scans if not s["native"]]
-    wrong += [f"{kind} is not a native scan" for a in last.artifacts for kind in a["other_scans"]]
+    wrong += [f"{s.table} was read row by row ({s.file_index})" for s in last.scans if not s.native]
+    wrong += [f"{kind} is not a native scan" for a in last.artifacts for kind in a.other_scans]
     if wrong:
         return Gate(False, True, "; ".join(dict.fromkeys(wrong)))
     return Gate(True, False, f"{len(last.scans)} scan(s), all native and at the pinned version")
 
 
 @_of_bundle
-def deterministic(history: History, last: Observation) -> Gate:
+def deterministic(history: ObservationHistory, last: Observation) -> Gate:
     """Does planning the query again on the same inputs and settings give the same bundle, part by part?"""
-    unstable = sorted({part for a in last.artifacts for part in a["unstable_parts"]})
+    unstable = sorted({part for a in last.artifacts for part in a.unstable_parts})
     if unstable:
         return Gate(False, True, f"planned twice, and not the same: {', '.join(unstable)}")
     before = next((o for o in reversed(history.observations[:-1]) if _same_inputs(o, last)), None)
     if before is not None:
         pairs = zip(before.artifacts, last.artifacts, strict=True)
-        if parts := sorted({part for a, b in pairs for part in _differing(a["bundle_parts"], b["bundle_parts"])}):
+        if parts := sorted({part for a, b in pairs for part in differing(a.bundle_parts, b.bundle_parts)}):
             return Gate(False, True, f"not what the same inputs gave before: {', '.join(parts)}")
-    return Gate(True, False, f"the same bundle each time ({last.artifacts[0]['bundle_hash']})")
+    return Gate(True, False, f"the same bundle each time ({last.artifacts[0].bundle_hash})")
 
 
 def _same_inputs(before: Observation, after: Observation) -> bool:
     """Whether the bundles must be the same; what failed or is of an older planopt has no settings recorded."""
-    same = ("binding", "input_fingerprint", "planning_env_hash", "rulepack_hash")
-    return len(before.artifacts) == len(after.artifacts) and all(
-        a[name] == b[name] for name in same for a, b in zip(before.artifacts, after.artifacts, strict=True)
-    )
+    return [_planned_on(a) for a in before.artifacts] == [_planned_on(a) for a in after.artifacts]
 
 
-def protocol_compatible(history: History) -> Gate:
+def _planned_on(artifact: PlanArtifact) -> tuple[Any, ...]:
+    return artifact.binding, artifact.input_fingerprint, artifact.planning_env_hash, artifact.rulepack_hash
+
+
+def protocol_compatible(history: ObservationHistory) -> Gate:
     """Does this engine know every feature of the tables that the query reads?"""
     if history.last is None:
         return Gate(True, False, "not observed yet")
-    if not any(a["status"] == "captured" or a["error_code"] == "PLN-212" for a in history.last.artifacts):
+    if not any(a.captured or a.error_code == "PLN-212" for a in history.last.artifacts):
         return Gate(True, False, "nothing to look at: which tables the query reads is not known")
-    tables = {t["table"]: t for t in history.last.tables}.values()
+    tables = {t.table: t for t in history.last.tables}.values()
     unreadable = [
-        f"{t['table']} needs {', '.join(t['unknown_reader_features'])}" for t in tables if t["unknown_reader_features"]
+        f"{t.table} needs {', '.join(t.unknown_reader_features)}" for t in tables if t.unknown_reader_features
     ]
     if unreadable:
         return Gate(False, True, "; ".join(unreadable))
-    unwritable = [
-        f"{t['table']} ({', '.join(t['unknown_writer_features'])})" for t in tables if t["unknown_writer_features"]
-    ]
+    unwritable = [f"{t.table} ({', '.join(t.unknown_writer_features)})" for t in tables if t.unknown_writer_features]
     words = f"{len(tables)} table(s) readable"
     return Gate(True, False, f"{words}; no maintenance for {'; '.join(unwritable)}" if unwritable else words)
 
 
-def contract_kept(history: History) -> Gate:
+def contract_kept(history: ObservationHistory) -> Gate:
     """Do the tables still have the schema and the constraints that they had when last looked at?"""
     then = _contract([t for o in history.observations[:-1] for t in o.tables])
     now = _contract(history.last.tables if history.last else ())
@@ -191,41 +193,37 @@ def contract_kept(history: History) -> Gate:
 
 
 @_of_bundle
-def estimates_sane(history: History, last: Observation) -> Gate:
+def estimates_sane(history: ObservationHistory, last: Observation) -> Gate:
     """Did an estimate put a join input on the wrong side of the broadcast threshold?"""
-    factors = [a["worst_error_factor"] for a in last.artifacts if a["worst_error_factor"] is not None]
+    factors = [a.worst_error_factor for a in last.artifacts if a.worst_error_factor is not None]
     numbers = {"worst_error_factor": max(factors)} if factors else {}
-    misled = [m for a in last.artifacts for m in json.loads(a["misled_joins"] or "[]") if m["factor"] >= MISLED]
+    misled = [m for a in last.artifacts for m in a.misled_joins if m.factor >= MISLED]
     details = _table(
         ("operator", "estimated bytes", "actual bytes", "factor"),
-        [(m["kind"], f"{m['estimated']:,}", f"{m['actual']:,}", f"{m['factor']:,.0f}") for m in misled],
+        [(m.kind, f"{m.estimated:,}", f"{m.actual:,}", f"{m.factor:,.0f}") for m in misled],
     )
     if misled:
-        worst = max(misled, key=lambda m: m["factor"])
+        worst = max(misled, key=lambda m: m.factor)
         words = (
-            f"a join input was reckoned at {worst['estimated']:,} bytes and had {worst['actual']:,}: "
+            f"a join input was reckoned at {worst.estimated:,} bytes and had {worst.actual:,}: "
             "broadcast or not was decided wrongly"
         )
         return Gate(False, False, words, details, numbers)
     return Gate(True, False, "no join was planned on a wrong estimate", details, numbers)
 
 
-def _contract(tables: Sequence[Row]) -> dict[str, Any]:
+def _contract(tables: Sequence[TableRecord]) -> dict[str, Any]:
     """What was last seen of each table."""
-    return {name: part for t in tables for name, part in json.loads(t["contract"]).items()}
+    return {name: part for t in tables for name, part in t.contract.items()}
 
 
-def _differing(before: str, after: str) -> list[str]:
-    left, right = json.loads(before), json.loads(after)
-    return [name for name in left.keys() | right.keys() if left.get(name) != right.get(name)]
-
-
-def _diff(before: Observation, after: Observation, phase: str) -> str:
+def _diff(history: ObservationHistory, before: Observation, after: Observation, phase: str) -> str:
     """The first binding whose plans differ; a plan that was too large to keep cannot be shown."""
     for a, b in zip(before.artifacts, after.artifacts, strict=False):
-        if a["plan"] is None or b["plan"] is None:
+        old, new = history.plan_of(a.observation_id), history.plan_of(b.observation_id)
+        if old is None or new is None:
             return "The plan is too large to be kept: there is nothing to compare."
-        if text := plan_diff(read_plan(a["plan"], phase), read_plan(b["plan"], phase), {}, {}):
+        if text := plan_diff(read_plan(old, phase), read_plan(new, phase), {}, {}):
             return f"```diff\n{text}\n```"
     return ""
 

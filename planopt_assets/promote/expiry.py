@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-Row = Mapping[str, Any]
+from planopt_assets.model.observation import PlanArtifact
+from planopt_assets.model.table_layout import Layout
 
-_PROPERTY = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
-# Properties that move no file and change no scan.
-_NO_LAYOUT = re.compile(
-    r"delta\.(feature\..*|constraints\..*|columnMapping\.maxColumnId|appendOnly|enableChangeDataFeed"
-    r"|.*[Rr]etention.*|.*[Cc]heckpoint.*|in[Cc]ommitTimestamp.*|enableInCommitTimestamps.*)"
-)
+Layouts = Mapping[str, Layout]
+"""By table; one whose layout was not recorded is not among them."""
 
 
 def expired(
-    before: Sequence[Row], after: Sequence[Row], tables_before: Sequence[Row] = (), tables_after: Sequence[Row] = ()
+    before: Sequence[PlanArtifact],
+    after: Sequence[PlanArtifact],
+    layouts_before: Layouts | None = None,
+    layouts_after: Layouts | None = None,
 ) -> str:
     """Why evidence gathered on `before` says nothing about `after`; empty where it still does.
 
-    The rows are those of `plan_artifacts` (one per binding) and `input_tables`. A column that is null on either side
-    was not recorded and cannot tell. New rows in a table, comments and another formatting of the query expire nothing.
+    There is one artifact per binding. What was not recorded on either side cannot tell. New rows in a table, comments
+    and another formatting of the query expire nothing.
     """
     then, now = before[0], after[0]
-    if _differ(then, now, "canonical_fingerprint"):
+    if _differ(then.canonical_fingerprint, now.canonical_fingerprint):
         return "the query means something else"
     if _calls(before) != _calls(after):
         return "the query is called with other parameters"
-    if words := _engine(then["engine"], now["engine"]):
+    if words := _engine(then.engine, now.engine):
         return words
-    if words := _layout(tables_before, tables_after):
+    if words := _layout(layouts_before or {}, layouts_after or {}):
         return words
-    if _differ(then, now, "contract_hash"):
+    if _differ(then.contract_hash, now.contract_hash):
         return "schema or constraints of its tables changed"
     return ""
 
 
-def _differ(then: Row, now: Row, column: str) -> bool:
-    return None not in (then[column], now[column]) and then[column] != now[column]
+def _differ(then: str | None, now: str | None) -> bool:
+    return None not in (then, now) and then != now
 
 
-def _calls(rows: Sequence[Row]) -> list[str]:
-    return sorted(r["parameters"] or "{}" for r in rows)
+def _calls(artifacts: Sequence[PlanArtifact]) -> list[str]:
+    return sorted(a.parameters or "{}" for a in artifacts)
 
 
 def _engine(then: str | None, now: str | None) -> str:
@@ -58,30 +56,10 @@ def _engine(then: str | None, now: str | None) -> str:
     return f"the engine changed: {', '.join(gone)} is {', '.join(new)} now"
 
 
-def _layout(then: Sequence[Row], now: Sequence[Row]) -> str:
-    before = {r["table"]: layout_of(r["metadata"]) for r in then if r["metadata"]}
-    after = {r["table"]: layout_of(r["metadata"]) for r in now if r["metadata"]}
+def _layout(before: Layouts, after: Layouts) -> str:
     for table in sorted(before.keys() & after.keys()):
         for part in sorted({*before[table], *after[table]}):
             was, new = before[table].get(part, "not set"), after[table].get(part, "not set")
             if was != new:
                 return f"the layout of {table} changed: {part} was {was} and is {new}"
     return ""
-
-
-def layout_of(metadata: str) -> dict[str, str]:
-    """Partitioning, clustering and the properties that shape files or scans, from a table's stored metadata.
-
-    >>> layout_of("CREATE TABLE `t` (\\n  `d` DATE\\n)\\nUSING delta\\nPARTITIONED BY (`d`)\\n"
-    ...           "TBLPROPERTIES ('delta.targetFileSize' = '32mb', 'delta.logRetentionDuration' = '1 day');")
-    {'partitioned by': '`d`', 'delta.targetFileSize': '32mb'}
-    """
-    found: dict[str, str] = {}
-    for line in metadata.removesuffix(";").splitlines():
-        text = line.removesuffix(";")
-        for clause, part in (("PARTITIONED BY (", "partitioned by"), ("CLUSTER BY (", "clustered by")):
-            if text.startswith(clause):
-                found[part] = text.removeprefix(clause).removesuffix(")")
-        if text.startswith("TBLPROPERTIES ("):
-            found |= {name: value for name, value in _PROPERTY.findall(text) if not _NO_LAYOUT.fullmatch(name)}
-    return found

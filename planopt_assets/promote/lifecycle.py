@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from planopt_assets.decide.history import RETRY_AFTER_DAYS
+from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Chain
+from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.chain import ended_by
 
-Row = Mapping[str, Any]
 PolicyState = Literal[
     "dropped", "candidate", "verifying", "accepted", "rejected", "inconclusive", "fixed", "expired", "reverted"
 ]
@@ -39,11 +40,10 @@ class Lifecycle:
 
 
 def lifecycles(
-    candidates: Sequence[Row], trials: Sequence[Row], verdicts: Sequence[Row], chain: Chain
+    candidates: Sequence[Candidate], tried: frozenset[str], verdicts: Sequence[Verdict], chain: Chain
 ) -> tuple[Lifecycle, ...]:
     """Every policy a query was ever planned, tried, promoted or pinned with, in the order it first appeared."""
-    policies = dict.fromkeys([*(Policy.from_json(r["policy"]) for r in (*candidates, *verdicts)), *_promoted(chain)])
-    tried = frozenset(t["policy_id"] for t in trials)
+    policies = dict.fromkeys([*(c.policy for c in candidates), *(v.policy for v in verdicts), *_promoted(chain)])
     found = (
         lifecycle(
             policy,
@@ -66,9 +66,9 @@ def _promoted(chain: Chain) -> list[Policy]:
 def lifecycle(
     policy: Policy,
     *,
-    candidates: Sequence[Row],
+    candidates: Sequence[Candidate],
     tried: frozenset[str],
-    verdicts: Sequence[Row],
+    verdicts: Sequence[Verdict],
     chain: Chain,
     retry_after_days: Mapping[Any, int],
 ) -> Lifecycle | None:
@@ -77,24 +77,24 @@ def lifecycle(
     What the chain says about a policy speaks first, unless a newer verdict does: a policy that expired and was accepted
     again waits as `accepted`. `tried` are the ids of policies that have trials; rows are oldest first.
     """
-    verdict = next((v for v in reversed(verdicts) if v["policy_id"] == policy.id), None)
+    verdict = next((v for v in reversed(verdicts) if v.policy == policy), None)
     if chain and chain[-1].policy == policy:
         state: PolicyState = "fixed" if chain[-1].fixed else "accepted"
         return Lifecycle(policy, state, chain[-1].reason, in_force=True)
     left = ended_by(chain, policy)
     known = {p.verdict_id for p in chain} | {row for p in chain for row in p.evidence_ids}
-    if left is not None and (verdict is None or verdict["verdict_id"] in known):
+    if left is not None and (verdict is None or verdict.id in known):
         if left.state == "expired":
             return Lifecycle(policy, "expired", left.reason)
         days = retry_after_days.get("reject") if left.who is None else None  # by watch: as if it had been rejected
         return Lifecycle(policy, "reverted", left.reason, retry_after_days=days)
     if verdict is not None:
         outcome: dict[str, PolicyState] = {"accept": "accepted", "reject": "rejected", "inconclusive": "inconclusive"}
-        days = retry_after_days.get(verdict["outcome"]) if verdict["outcome"] != "accept" else None
-        return Lifecycle(policy, outcome[verdict["outcome"]], verdict["reason"], retry_after_days=days)
-    candidate = next((c for c in reversed(candidates) if c["policy_id"] == policy.id), None)
+        days = None if verdict.accepted else retry_after_days.get(verdict.outcome)
+        return Lifecycle(policy, outcome[verdict.outcome], verdict.reason, retry_after_days=days)
+    candidate = next((c for c in reversed(candidates) if c.policy == policy), None)
     if candidate is None:
         return None
-    if not candidate["kept"]:
-        return Lifecycle(policy, "dropped", candidate["reason"])
-    return Lifecycle(policy, "verifying" if policy.id in tried else "candidate", candidate["reason"])
+    if not candidate.kept:
+        return Lifecycle(policy, "dropped", candidate.reason)
+    return Lifecycle(policy, "verifying" if policy.id in tried else "candidate", candidate.reason)

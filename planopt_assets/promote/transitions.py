@@ -10,16 +10,15 @@ never touches a pin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from planopt_assets.errors import NothingToChange, PolicyFixed, PromotionRefused, VerdictSpent, VerdictStale
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Chain, Promotion, State, in_force
+from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.chain import before_the_pin, last_good, spent
 
-Verdict = Mapping[str, Any]
 Target = Literal["last_good", "original"]
 
 
@@ -120,26 +119,26 @@ def _automatic(event: Event) -> bool:
 
 def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
     """Only the newest verdict of exactly this candidate, on the inputs as they are now, and only `accept`."""
-    of_candidate = [v for v in event.stored if v["candidate_id"] == event.candidate_id]
-    verdict = next((v for v in of_candidate if v["verdict_id"] == event.verdict_id), None)
+    of_candidate = [v for v in event.stored if v.candidate_id == event.candidate_id]
+    verdict = next((v for v in of_candidate if v.id == event.verdict_id), None)
     look = f"run `planopt run {link.query_id}` and look at `planopt why {link.query_id}`"
     if verdict is None:
         raise PromotionRefused(
             f"the store has no verdict {event.verdict_id} of candidate {event.candidate_id}", where=where, fix=look
         )
-    if verdict["outcome"] != "accept" or verdict["results_equal"] is not True:
+    if not verdict.accepted or verdict.results_equal is not True:
         raise PromotionRefused(
-            f"verdict {verdict['verdict_id']} says {verdict['outcome']}",
+            f"verdict {verdict.id} says {verdict.outcome}",
             where=where,
             fix="only a verdict `accept` with equal results can be promoted",
         )
     if verdict is not of_candidate[-1]:
         raise VerdictStale(
-            f"verdict {event.verdict_id} is older than {of_candidate[-1]['verdict_id']}, which speaks now",
+            f"verdict {event.verdict_id} is older than {of_candidate[-1].id}, which speaks now",
             where=where,
             fix=look,
         )
-    if verdict["input_fingerprint"] != event.inputs and event.verdict_id not in event.carried:
+    if verdict.input_fingerprint != event.inputs and event.verdict_id not in event.carried:
         raise VerdictStale(f"verdict {event.verdict_id} was given on other inputs", where=where, fix=look)
     if event.verdict_id in spent(link.chain, by_hand=event.by_hand):
         raise VerdictSpent(
@@ -147,10 +146,9 @@ def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
             where=where,
             fix="a new verdict is needed: it comes when the inputs change; `planopt pin` is a person's way around it",
         )
-    policy = Policy.from_json(verdict["policy"])
-    if in_force(link.chain) == policy:
-        raise _nothing(f"{policy.describe()} is in force already", where)
-    return link.made("accepted", policy, verdict["reason"], verdict=verdict)
+    if in_force(link.chain) == verdict.policy:
+        raise _nothing(f"{verdict.policy.describe()} is in force already", where)
+    return link.made("accepted", verdict.policy, verdict.reason, verdict=verdict)
 
 
 def _nothing(what: str, where: str) -> NothingToChange:
@@ -182,9 +180,9 @@ class _Link:
             policy=policy,
             state=state,
             reason=reason,
-            verdict_id=verdict["verdict_id"] if verdict else "",
-            candidate_id=verdict["candidate_id"] if verdict else "",
-            input_fingerprint=verdict["input_fingerprint"] if verdict else inputs,
+            verdict_id=verdict.id if verdict else "",
+            candidate_id=verdict.candidate_id if verdict else "",
+            input_fingerprint=verdict.input_fingerprint if verdict else inputs,
             previous_hash=self.chain[-1].chain_hash if self.chain else GENESIS,
             who=who,
         )

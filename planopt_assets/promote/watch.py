@@ -1,24 +1,21 @@
-"""Watch: is a policy in force still what its evidence showed? Pure: stored rows in, a regression or nothing out.
+"""Watch: is a policy in force still what its evidence showed? Pure: executions in, a regression or nothing out.
 
-What is compared are rows of `runtime_counters`: the verdict's trials of both arms (`evidence`), what ran under the
-policy since (`later`), and the query as it is outside trials (`control`). The control tells a policy that got worse
-from data that changed: what happened to original too is not the policy's doing. A counter that is null was not counted,
-and says nothing.
+What is compared are executions: the verdict's trials of both arms (`evidence`), what ran under the policy since
+(`later`), and original outside trials (`control`). The control tells a policy that got worse from data that changed:
+what happened to original too is not the policy's doing. A counter that is unknown says nothing.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import fmean, median, variance
-from typing import Any
 
+from planopt_assets.model.execution import Execution
 from planopt_assets.model.policy import ORIGINAL
 
-Row = Mapping[str, Any]
-Moment = Any  # as rows have it in `recorded_at`; only compared
 CLOCKS = ("cpu_ns", "wall_ns")
 RECENT = 3  # control runs that speak for how original does now
 
@@ -47,11 +44,11 @@ class Regression:
 
 
 def regression(
-    evidence: Sequence[Row],
-    later: Sequence[Row],
-    control: Sequence[Row] = (),
+    evidence: Sequence[Execution],
+    later: Sequence[Execution],
+    control: Sequence[Execution] = (),
     limits: Limits | None = None,
-    since: Moment | None = None,
+    since: datetime | None = None,
 ) -> Regression | None:
     """The first counter beyond its limit, or clocks that are surely slower; None: it holds, or nobody can tell.
 
@@ -63,53 +60,43 @@ def regression(
     arms = _Arms(evidence, control, since)
     later = [row for row in later if arms.comparable(row)]
     for row in later:
-        if not _disturbed(row) and (found := _beyond(row, arms, limits)):
-            return Regression(found, (row["execution_id"],))
+        if not row.disturbed and (found := _beyond(row, arms, limits)):
+            return Regression(found, (row.id,))
     return _slower(later, arms, limits)
-
-
-def found_worse(verdict: Row) -> bool:
-    """Whether a verdict found its policy worse, not just without a gain: another result, a broken guard, slower."""
-    if verdict["results_equal"] is False:
-        return True
-    if verdict["outcome"] == "accept":
-        return False
-    guards = [c for c in json.loads(verdict["criteria"]) if not c["name"].startswith("objective:")]
-    slower = verdict["gain_low"] is not None and verdict["gain_low"] > 1.0
-    return slower or any(c["passed"] is False for c in guards)
 
 
 class _Arms:
     """The medians of both arms of the trials, per binding, and how far original has moved since."""
 
-    def __init__(self, evidence: Sequence[Row], control: Sequence[Row], since: Moment | None) -> None:
-        self.policy = [r for r in evidence if r["policy_id"] != ORIGINAL.id]
-        self.original = [r for r in evidence if r["policy_id"] == ORIGINAL.id]
+    def __init__(self, evidence: Sequence[Execution], control: Sequence[Execution], since: datetime | None) -> None:
+        self.policy = [r for r in evidence if r.policy_id != ORIGINAL.id]
+        self.original = [r for r in evidence if r.policy_id == ORIGINAL.id]
         self.control = control
         self.since = since
 
-    def comparable(self, row: Row) -> bool:
+    def comparable(self, row: Execution) -> bool:
         """Trials produce the whole result and keep nothing: so does a frame that is read. A job that writes it does
         more, and can be told only from original being written; `count` and `show` may do less, and failures anything.
         """
-        if row.get("status") == "failed" or row.get("action") == "other":
+        if row.status == "failed" or row.action == "other":
             return False
-        return row.get("action") != "write" or any(_kind(row) == _kind(other) for other in self.control)
+        return row.action != "write" or any(row.kind == other.kind for other in self.control)
 
-    def proven(self, name: str, binding: Any, *, original: bool = False) -> float | None:
-        values = [r[name] for r in _of(self.original if original else self.policy, binding) if r[name] is not None]
+    def proven(self, name: str, binding: int | None, *, original: bool = False) -> float | None:
+        runs = _of(self.original if original else self.policy, binding)
+        values = [value for r in runs if (value := r.counter(name)) is not None]
         return float(median(values)) if values else None
 
-    def growth(self, row: Row, *names: str, original: bool = False) -> float:
+    def growth(self, row: Execution, *names: str, original: bool = False) -> float:
         """How much larger the inputs are than in the trials; smaller ones do not make a policy cheaper than proven."""
         ratios = [
-            row[name] / before
+            value / before
             for name in names
-            if row[name] and (before := self.proven(name, row["binding"], original=original))
+            if (value := row.counter(name)) and (before := self.proven(name, row.binding, original=original))
         ]
         return float(max([1.0, *ratios]))
 
-    def drift(self, name: str, binding: Any, *sizes: str) -> float:
+    def drift(self, name: str, binding: int | None, *sizes: str) -> float:
         """What became of original, beyond its own growth: at least 1, by its newest runs of each kind.
 
         The data may have changed since the promotion. A run of original before it saw what the trials saw, and would
@@ -117,44 +104,46 @@ class _Arms:
         """
         before = self.proven(name, binding, original=True)
         found = [1.0]
-        for kind in {_kind(r) for r in self.control if self.comparable(r)}:
-            known = [r for r in self.control if _kind(r) == kind and r[name] is not None and not _disturbed(r)]
+        for kind in {r.kind for r in self.control if self.comparable(r)}:
+            known = [r for r in self.control if r.kind == kind and r.counter(name) is not None and not r.disturbed]
             rows = _of(known, binding)
             if name not in CLOCKS and self.since is not None:
-                rows = [r for r in rows if r["recorded_at"] > self.since] or rows
+                rows = [r for r in rows if r.stamp.recorded_at > self.since] or rows
             if before and rows:
                 recent = rows[-RECENT:]
-                found.append(median(r[name] / (before * self.growth(r, *sizes, original=True)) for r in recent))
+                found.append(
+                    median((r.counter(name) or 0) / (before * self.growth(r, *sizes, original=True)) for r in recent)
+                )
         return max(found)
 
 
-def _beyond(row: Row, arms: _Arms, limits: Limits) -> str:
+def _beyond(row: Execution, arms: _Arms, limits: Limits) -> str:
     """The first deterministic counter of one run that the size of its inputs does not explain."""
     checks: list[tuple[str, float, int, tuple[str, ...]]] = [
         ("shuffle_write_bytes", limits.shuffle, limits.slack_bytes, ("input_rows",)),
         ("tasks", limits.tasks, limits.slack_tasks, ("input_rows", "scan_files", "table_bytes")),
     ]
-    if row["table_bytes"] and arms.proven("table_bytes", row["binding"]):
+    if row.counters.table_bytes and arms.proven("table_bytes", row.binding):
         checks.insert(0, ("scan_bytes", limits.scan, limits.slack_bytes, ("table_bytes",)))
     if arms.growth(row, "table_bytes", "input_rows") <= limits.similar:
         spills = ("disk_spill_bytes", "memory_spill_bytes")
         checks += [(name, 1.0, limits.slack_bytes, ("input_rows",)) for name in spills]
     for name, limit, slack, sizes in checks:
-        proven = arms.proven(name, row["binding"])
-        if proven is None or row[name] is None or not any(row[size] for size in sizes):
+        proven, value = arms.proven(name, row.binding), row.counter(name)
+        if proven is None or value is None or not any(row.counter(size) for size in sizes):
             continue
-        growth, drift = arms.growth(row, *sizes), arms.drift(name, row["binding"], *sizes)
-        as_original = (arms.proven(name, row["binding"], original=True) or 0.0) * growth * drift
+        growth, drift = arms.growth(row, *sizes), arms.drift(name, row.binding, *sizes)
+        as_original = (arms.proven(name, row.binding, original=True) or 0.0) * growth * drift
         expected = proven * growth * drift
-        if row[name] > max(expected * limit + slack, as_original):
+        if value > max(expected * limit + slack, as_original):
             return (
-                f"{name} {row[name]:,} in {row['execution_id']}: {proven:,.0f} proven, inputs x{growth:.2f}, original "
+                f"{name} {value:,} in {row.id}: {proven:,.0f} proven, inputs x{growth:.2f}, original "
                 f"moved x{drift:.2f}, so {expected:,.0f} expected, at most {limit:g} x that + {slack:,}"
             )
     return ""
 
 
-def _slower(later: Sequence[Row], arms: _Arms, limits: Limits) -> Regression | None:
+def _slower(later: Sequence[Execution], arms: _Arms, limits: Limits) -> Regression | None:
     """Clocks, adjusted for size: the interval of later / proven must lie beyond the limit, and beyond original.
 
     The user's own job runs on another day, on other machines and with a cold JVM, which trials do not know. Its clocks
@@ -163,23 +152,23 @@ def _slower(later: Sequence[Row], arms: _Arms, limits: Limits) -> Regression | N
     comparable = [
         r
         for r in later
-        if not _disturbed(r)
+        if not r.disturbed
         and arms.growth(r, "table_bytes", "input_rows") <= limits.similar
-        and r["input_rows"]
-        and (r["purpose"] != "production" or any(_kind(c) == _kind(r) for c in arms.control))
+        and r.counters.input_rows
+        and (r.source != "production" or any(c.kind == r.kind for c in arms.control))
     ]
     for name in CLOCKS:
         now: list[float] = []
         for row in comparable:
-            before = _mean_log(_of(arms.policy, row["binding"]), name)
-            if before is not None and row[name]:
+            before = _mean_log(_of(arms.policy, row.binding), name)
+            if before is not None and (value := row.counter(name)):
                 growth = arms.growth(row, "table_bytes", "input_rows")
-                drift = arms.drift(name, row["binding"], "table_bytes", "input_rows")
-                now.append(math.log(row[name] / (growth * drift)) - before)
+                drift = arms.drift(name, row.binding, "table_bytes", "input_rows")
+                now.append(math.log(value / (growth * drift)) - before)
         then = [
-            math.log(r[name]) - mean
+            math.log(value) - mean
             for r in arms.policy
-            if r[name] and (mean := _mean_log(_of(arms.policy, r["binding"]), name)) is not None
+            if (value := r.counter(name)) and (mean := _mean_log(_of(arms.policy, r.binding), name)) is not None
         ]
         if len(now) < limits.observations or len(then) < 2:
             continue
@@ -193,7 +182,7 @@ def _slower(later: Sequence[Row], arms: _Arms, limits: Limits) -> Regression | N
                 f"{limits.confidence:.1%}) times what was proven, over {len(now)} runs; at most {limits.clock:g}, and "
                 f"original needs {math.exp(lost):.2f}"
             )
-            return Regression(reason, tuple(r["execution_id"] for r in comparable))
+            return Regression(reason, tuple(r.id for r in comparable))
     return None
 
 
@@ -210,20 +199,11 @@ def _difference(now: Sequence[float], then: Sequence[float], confidence: float) 
     return gap - reach, gap + reach
 
 
-def _of(rows: Sequence[Row], binding: Any) -> list[Row]:
+def _of(rows: Sequence[Execution], binding: int | None) -> list[Execution]:
     """Rows of one binding; all of them where a run's binding is none that was tried."""
-    return [r for r in rows if r["binding"] == binding] or list(rows)
+    return [r for r in rows if r.binding == binding] or list(rows)
 
 
-def _mean_log(rows: Sequence[Row], name: str) -> float | None:
-    values = [math.log(r[name]) for r in rows if r[name]]
+def _mean_log(rows: Sequence[Execution], name: str) -> float | None:
+    values = [math.log(value) for r in rows if (value := r.counter(name))]
     return fmean(values) if values else None
-
-
-def _kind(row: Row) -> tuple[str, str]:
-    return row["purpose"], row.get("action") or "frame"
-
-
-def _disturbed(row: Row) -> bool:
-    """A run with lost tasks or answered from a cache says nothing about a plan."""
-    return any((row[name] or 0) > 0 for name in ("failed_tasks", "killed_tasks", "cache_reads"))

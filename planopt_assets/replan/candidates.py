@@ -7,11 +7,10 @@ A+B+C are not. The next pass plans A+B. If none were accepted, the next pass wou
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from planopt_assets.model.decision import Decision
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import Policy
 
@@ -33,10 +32,8 @@ class Proposed:
     gain_ns: int
 
     @staticmethod
-    def of(row: Mapping[str, Any]) -> Proposed:
-        """The clock where the decision was weighed by it (objective `latency`), else CPU."""
-        gain = json.loads(row["arithmetic"]).get("saving_wall_ns_per_run", row["expected_gain_cpu_ns"])
-        return Proposed(row["decision_id"], Policy.from_json(row["policy_after"]), gain)
+    def of(decision: Decision) -> Proposed:
+        return Proposed(decision.id, decision.policy_after, decision.gain_ns)
 
 
 def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tuple[Planned, ...]:

@@ -9,35 +9,33 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
+    from planopt_assets.model.candidate import Candidate
 
-Row = dict[str, Any]
 
-
-def diff_facts(standing: Standing, planned: Sequence[Row]) -> Row:
+def diff_facts(standing: Standing, planned: Sequence[Candidate]) -> dict[str, Any]:
     """The plan as original against the plan under the policy that counts most; `planned` are all candidates ever.
 
     That is the one in force, else the accepted one, else the first candidate that changes the plan.
     """
-    role, policy_id = _subject(standing)
-    row = next((c for c in reversed(planned) if c["policy_id"] == policy_id), None)
-    policy = Policy.from_json(row["policy"]) if row else ORIGINAL
-    edits = [edit for a in standing.artifacts[:1] for edit in a.get("edits") or ()]
+    role, policy = _subject(standing)
+    candidate = next((c for c in reversed(planned) if c.policy == policy), None)
+    edits = [edit for a in standing.artifacts[:1] for edit in a.edits]
     return {
         "id": standing.query_id,
-        "policy_id": policy_id,
-        "policy": policy.describe(),
+        "policy_id": policy.id,
+        "policy": (candidate.policy if candidate else ORIGINAL).describe(),
         "role": role,
-        "diff": row["diff"] if row else "",
-        "candidate_id": row["candidate_id"] if row else None,
+        "diff": candidate.diff if candidate else "",
+        "candidate_id": candidate.id if candidate else None,
         "edits": edits,
     }
 
 
-def _subject(standing: Standing) -> tuple[str, str]:
-    """In which role a policy is shown, and its id."""
+def _subject(standing: Standing) -> tuple[str, Policy]:
+    """In which role a policy is shown, and which one."""
     if standing.active is not None and standing.active.policy != ORIGINAL:
-        return "active", standing.active.policy.id
+        return "active", standing.active.policy
     if standing.best is not None:
-        return "accepted", str(standing.best["policy_id"])
-    kept = [c for c in standing.candidates if c["kept"]]
-    return ("candidate", str(kept[0]["policy_id"])) if kept else ("original", ORIGINAL.id)
+        return "accepted", standing.best.policy
+    kept = [c for c in standing.candidates if c.kept]
+    return ("candidate", kept[0].policy) if kept else ("original", ORIGINAL)

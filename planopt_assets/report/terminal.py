@@ -124,7 +124,7 @@ def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
 def _decided_because(standing: Standing) -> str:
     """Why the change was tried, for what was tried; else why nothing was."""
     if standing.outcome == "accept":
-        return "; ".join(d["reason"] for d in standing.proposed)
+        return "; ".join(d.reason for d in standing.proposed)
     return standing.reason
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-
-from planopt_assets.model.policy import Policy
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
@@ -18,33 +16,21 @@ def why_facts(standing: Standing) -> dict[str, Any]:
         **standing.facts(),
         "in_force": active.describe() if active else "original",
         "decisions": [
-            {
-                "id": d["decision_id"],
-                "rule": d["rule"],
-                "kind": d["kind"],
-                "reason": d["reason"],
-                "arithmetic": json.loads(d["arithmetic"]),
-            }
+            {"id": d.id, "rule": d.rule, "kind": d.kind, "reason": d.reason, "arithmetic": dict(d.arithmetic)}
             for d in standing.decisions
         ],
         "candidates": [
-            {
-                "id": c["candidate_id"],
-                "policy": Policy.from_json(c["policy"]).describe(),
-                "kept": c["kept"],
-                "reason": c["reason"],
-                "diff": c["diff"],
-            }
+            {"id": c.id, "policy": c.policy.describe(), "kept": c.kept, "reason": c.reason, "diff": c.diff}
             for c in standing.candidates
         ],
         "verdicts": [
             {
-                "id": v["verdict_id"],
-                "policy": Policy.from_json(v["policy"]).describe(),
-                "outcome": v["outcome"],
-                "reason": v["reason"],
-                "pairs": v["pairs"],
-                "criteria": json.loads(v["criteria"]),
+                "id": v.id,
+                "policy": v.policy.describe(),
+                "outcome": v.outcome,
+                "reason": v.reason,
+                "pairs": v.judgement.pairs,
+                "criteria": [asdict(c) for c in v.judgement.criteria],
             }
             for v in standing.verdicts
         ],

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planopt_assets.store.reader import data_files
 from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.snapshot import data_files
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from planopt_assets.errors import RowNotFound
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.model.promotion import Promotion
+from planopt_assets.model.records import Edge
+from planopt_assets.store.snapshot import Snapshot
 
 KINDS = {
     "pro": "promotion",
@@ -46,22 +48,22 @@ def column_id(table: str, column: str) -> str:
     return f"{table}.{column}"
 
 
-def edges(query_id: str, stage: str, child: str, parents: Iterable[str]) -> list[dict[str, Any]]:
-    """One lineage row per parent; ids name their kind, and anything else is a source table at a version or its column.
+def edges(query_id: str, stage: str, child: str, parents: Iterable[str]) -> list[Edge]:
+    """One edge per parent; ids name their kind, and anything else is a source table at a version or its column.
 
     The version is in the id, so a column that changed its meaning with a later version is another column.
     """
-    return [
-        {
-            "query_id": query_id,
-            "child_kind": kind_of(child),
-            "child_id": child,
-            "parent_kind": kind_of(parent),
-            "parent_id": parent,
-            "stage": stage,
-        }
-        for parent in dict.fromkeys(parents)
-    ]
+    return [Edge(query_id, stage, child, parent) for parent in dict.fromkeys(parents)]
+
+
+def promotion_edges(promotion: Promotion) -> list[Edge]:
+    """What a generation came from: its verdict and candidate, the generation it went back to, what made it go back.
+
+    All of it is in the row, so edges lost in a crash can be made again. A pin came from nothing but its policy.
+    """
+    restored = [f"pro-{promotion.query_id}-g{promotion.restores}"] if promotion.restores else []
+    parents = [p for p in (promotion.verdict_id, promotion.candidate_id) if p] + restored + [*promotion.evidence_ids]
+    return edges(promotion.query_id, "promote", promotion.id, parents or [promotion.policy.id])
 
 
 def kind_of(row_id: str) -> str:
@@ -75,14 +77,14 @@ def kind_of(row_id: str) -> str:
     return KINDS.get(row_id[:3], "table") if row_id[3:4] in ("-", "_") else "table"
 
 
-def tree(reader: StoreReader, row_id: str) -> Node:
+def tree(snapshot: Snapshot, row_id: str) -> Node:
     """Everything `row_id` came from, down to source tables with versions."""
-    table = reader.table("lineage", ["child_id", "parent_id"]).group_by("child_id").aggregate([("parent_id", "list")])
+    table = snapshot.table("lineage", ["child_id", "parent_id"]).group_by("child_id").aggregate([("parent_id", "list")])
     parents = dict(zip(table["child_id"].to_pylist(), table["parent_id_list"].to_pylist(), strict=True))
     if row_id not in parents:
         raise RowNotFound(
             f"no row {row_id!r} has lineage",
-            where=reader.root,
+            where=snapshot.root,
             fix="take an id from `planopt status --json` or `planopt why QUERY --json`",
         )
     return _node(row_id, parents)

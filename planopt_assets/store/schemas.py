@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _TEXT, _LONG, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(pa.string())
@@ -148,6 +148,7 @@ TABLES: dict[str, pa.Schema] = {
         statistics_columns=_TEXTS,
         files=_LONG,
         bytes=_LONG,
+        layout=_TEXT,  # since version 5, JSON: partitioning, clustering, properties that shape files or scans
     ),
     # EXPLAIN as rows, in tier debug
     "explains": _table(

@@ -33,13 +33,18 @@ def append(
 
     Delta remembers the last transaction of an application id; `run:stage` is that id, so a retried step is skipped.
     """
-    recorded_at = datetime.now(UTC)
-    common = {"schema_version": SCHEMA_VERSION, "workload": workload, "run_id": run_id, "recorded_at": recorded_at}
+    shared = common(workload, run_id)
     for table, new in redact_rows(rows).items():
         if new:
-            write(spark, root, table, [{**common, **row} for row in new], app_id=f"planopt:{run_id}:{stage}", version=1)
+            write(spark, root, table, [{**shared, **row} for row in new], app_id=f"planopt:{run_id}:{stage}", version=1)
             reached(f"after_{stage}_{table}")
     return {table: len(new) for table, new in rows.items()}
+
+
+def common(workload: str, run_id: str) -> Row:
+    """The columns that every row has."""
+    now = datetime.now(UTC)
+    return {"schema_version": SCHEMA_VERSION, "workload": workload, "run_id": run_id, "recorded_at": now}
 
 
 def write(spark: Spark, root: str, table: str, rows: Sequence[Row], *, app_id: str, version: int) -> None:

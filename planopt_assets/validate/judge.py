@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from planopt_assets.model.verdict import Criterion, Gain, Outcome, Verdict
+from planopt_assets.model.verdict import Criterion, Gain, Judgement, Outcome
 from planopt_assets.model.workload import Objective
 from planopt_assets.validate.guards import clock_guards, counter_guards, repeating_guards
 from planopt_assets.validate.intervals import against, noise, ratio_interval, reach
 from planopt_assets.validate.judge_rules import Rules
-from planopt_assets.validate.pairs import Pair, differing, unchanged
+from planopt_assets.validate.pairs import Pair, differing, unchanged, unknown
 from planopt_assets.validate.race import confirming_confidence, strict_look
 from planopt_assets.validate.work import work_falls
 
@@ -25,10 +25,15 @@ __all__ = ["JUDGE_VERSION", "METRIC", "Pair", "Rules", "judge", "ratio_interval"
 
 JUDGE_VERSION = "judge@3"
 METRIC = {"cpu": "cpu_ns", "latency": "wall_ns", "bytes": "scan_bytes"}
+GUARDED = (
+    *("cpu_ns", "wall_ns", "gc_ns", "scan_bytes", "shuffle_write_bytes", "disk_spill_bytes", "memory_spill_bytes"),
+    *("tasks", "peak_memory_bytes", "failed_tasks"),
+)
+"""Counters without which nothing can be judged."""
 _OTHER_CLOCK = {"cpu": "wall_ns", "latency": "cpu_ns", "bytes": "wall_ns"}
 
 
-def judge(pairs: Sequence[Pair], *, objective: Objective, rules: Rules, done: bool) -> Verdict | None:
+def judge(pairs: Sequence[Pair], *, objective: Objective, rules: Rules, done: bool) -> Judgement | None:
     """The verdict on pairs whose results are equal, or None while more may settle it; with `done` there is one.
 
     Worked, clocks alone: 9 pairs, log ratios of CPU with mean -0.36 and deviation 0.17. At 99.9 % the interval of the
@@ -37,6 +42,8 @@ def judge(pairs: Sequence[Pair], *, objective: Objective, rules: Rules, done: bo
     by 0.033 and 0.048. At 95 % with 4 degrees of freedom the log ratio is
     -0.36 +- 2.78 x sqrt((0.033^2 + 0.048^2) / 3) = -0.45 .. -0.26: below 0, and the wall clock is not longer: accept.
     """
+    if missing := unknown(pairs, GUARDED):
+        return _settled(pairs, "inconclusive", f"cannot be judged: {', '.join(missing)} unknown in a trial", ())
     if pairs and rules.reject_unchanged and unchanged(pairs):
         words = "not applied: the final plan and every deterministic counter are as before"
         return _settled(pairs, "reject", words, repeating_guards(pairs, rules, spill_slack=rules.slack_bytes))
@@ -83,9 +90,9 @@ class _Look:
     likely: Gain
     values: Sequence[tuple[float, float]]
 
-    def verdict(self, outcome: Outcome, reason: str) -> Verdict:
+    def verdict(self, outcome: Outcome, reason: str) -> Judgement:
         criteria = (results_equal(True), *self.guards, self.work, self.noise, self.signs, self.better)
-        return Verdict(outcome, reason, True, criteria, self.gain, self.pairs)
+        return Judgement(outcome, reason, True, criteria, self.gain, self.pairs)
 
 
 def _look(pairs: Sequence[Pair], objective: Objective, rules: Rules, *, done: bool) -> _Look:
@@ -181,7 +188,7 @@ def _may_settle(look: _Look, rules: Rules) -> bool:
     return alone[1] < asked or (confirmed is not None and confirmed[0] < asked and confirmed[1] < 0)
 
 
-def _too_few(pairs: Sequence[Pair], rules: Rules, *, done: bool) -> Verdict | None:
+def _too_few(pairs: Sequence[Pair], rules: Rules, *, done: bool) -> Judgement | None:
     """Before there are enough pairs only counters that repeat can settle it, and only against the candidate."""
     early = repeating_guards(pairs, rules, spill_slack=rules.slack_bytes) if pairs else ()
     if broken := [c for c in early if c.passed is False]:
@@ -192,6 +199,6 @@ def _too_few(pairs: Sequence[Pair], rules: Rules, *, done: bool) -> Verdict | No
     return _settled(pairs, "inconclusive", f"only {len(pairs)} of at least {least} pairs could be run", early)
 
 
-def _settled(pairs: Sequence[Pair], outcome: Outcome, reason: str, criteria: tuple[Criterion, ...]) -> Verdict:
+def _settled(pairs: Sequence[Pair], outcome: Outcome, reason: str, criteria: tuple[Criterion, ...]) -> Judgement:
     """A verdict for which no clock was asked."""
-    return Verdict(outcome, reason, True, (results_equal(True), *criteria), None, len(pairs))
+    return Judgement(outcome, reason, True, (results_equal(True), *criteria), None, len(pairs))

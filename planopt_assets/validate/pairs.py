@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -37,12 +37,24 @@ class Pair:
     same_plan: bool = False  # both ended with the same topology, for every binding
 
     def totals(self, name: str) -> tuple[float, float]:
-        """A counter of both sides, summed over the bindings; what was not counted is nothing."""
+        """A counter of both sides, summed over the bindings; it must be known (`unknown`)."""
         return total(self.baseline, name), total(self.candidate, name)
 
 
 def total(executions: Sequence[Counters], name: str) -> float:
-    return float(sum(getattr(c, name) or 0 for c in executions))
+    return float(sum(c.known(name) for c in executions))
+
+
+def unknown(pairs: Sequence[Pair], names: Iterable[str]) -> tuple[str, ...]:
+    """Those of these counters that some execution does not tell: unknown is not zero, so they compare with nothing."""
+    asked = tuple(names)
+    return tuple(dict.fromkeys(n for p in pairs for c in (*p.baseline, *p.candidate) for n in c.unknown(asked)))
+
+
+def _comparable(pairs: Sequence[Pair]) -> dict[str, int]:
+    """The deterministic counters that every execution tells, each with its slack."""
+    missing = unknown(pairs, DETERMINISTIC)
+    return {name: slack for name, slack in DETERMINISTIC.items() if name not in missing}
 
 
 def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
@@ -51,7 +63,7 @@ def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
     Worked: 37 tasks in every run against 12 in every run differ. 402,116 and 402,207 shuffle bytes do not: that is
     less than 2 % and 64 KiB. Nor do 10, 12 and 11, 13 tasks, because 11 lies between 10 and 12.
     """
-    return tuple(name for name, slack in DETERMINISTIC.items() if _differs([p.totals(name) for p in pairs], slack))
+    return tuple(name for name, slack in _comparable(pairs).items() if _differs([p.totals(name) for p in pairs], slack))
 
 
 def nothing_more(pairs: Sequence[Pair]) -> bool:
@@ -62,7 +74,7 @@ def nothing_more(pairs: Sequence[Pair]) -> bool:
     """
     return all(
         max(c for _, c in values) <= slack + (1 + _SLACK_SHARE) * min(b for b, _ in values)
-        for name, slack in DETERMINISTIC.items()
+        for name, slack in _comparable(pairs).items()
         for values in [[p.totals(name) for p in pairs]]
     )
 

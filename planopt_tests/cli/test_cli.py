@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from planopt_assets import cli
 from planopt_assets.loop.gates import CHECKS
-from planopt_assets.store.reader import StoreReader
 from planopt_tests.conftest import make_tables, write_workload_file
+from planopt_tests.stored_rows import StoredRows
 
 PLANOPT = str(Path(sys.executable).parent / "planopt")
 NO_JAVA = {**os.environ, "JAVA_HOME": "/nonexistent", "PATH": str(Path(sys.executable).parent)}
@@ -124,7 +124,7 @@ HASHES = (
 
 
 def stored_hashes(folder: Path) -> dict[str, dict[str, Any]]:
-    rows = StoreReader(str(folder / "store"), "tests").rows("plan_artifacts", ["query_id", *HASHES])
+    rows = StoredRows(str(folder / "store"), "tests").rows("plan_artifacts", ["query_id", *HASHES])
     return {row.pop("query_id"): row for row in rows}
 
 
@@ -145,7 +145,7 @@ def test_a_plan_that_changed_for_no_reason_fails_the_check_until_a_person_accept
 ) -> None:
     changed = ran.with_name("changed")
     shutil.copytree(ran, changed)
-    row = StoreReader(str(changed / "store"), "tests").table("plan_artifacts", query_id="cities")
+    row = StoredRows(str(changed / "store"), "tests").table("plan_artifacts", query_id="cities")
     later = {"run_id": "later", "observation_id": "obs-later-cities-b0", "topology_hash": "top_another"}
     for name, value in later.items():
         column = row.schema.get_field_index(name)

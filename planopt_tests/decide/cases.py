@@ -8,7 +8,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from planopt_assets.decide.prices import CPU_PER_QUERY_NS, CPU_PER_ROW_NS
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.signals import (
     Aggregation,
@@ -90,8 +90,8 @@ def load(file: Path) -> dict[str, Any]:
     return YAML(typ="safe").load(file.read_text(encoding="utf-8"))
 
 
-def _execution(number: int, facts: dict[str, Any]) -> Execution:
-    return Execution(
+def _execution(number: int, facts: dict[str, Any]) -> ObservedExecution:
+    return ObservedExecution(
         observation_id=f"obs-run-q-b{number}",
         # As much work as the model prices at `cpu_s`: the clock itself plays no part in a decision.
         counters=counters(

@@ -16,7 +16,7 @@ from planopt_assets.decide.catalogue import CATALOGUE, CATALOGUE_VERSION, EXCLUD
 from planopt_assets.decide.decide import cannot_tell, decide
 from planopt_assets.decide.knobs import knob
 from planopt_assets.decide.rules import RULES
-from planopt_assets.model.decision import Decision, proposals
+from planopt_assets.model.decision import Decision
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs
@@ -79,9 +79,8 @@ def test_cannot_tell_is_a_decision_too() -> None:
 
 
 def test_proposals_are_the_decisions_that_propose() -> None:
-    assert proposals((PROPOSAL, replace(PROPOSAL, kind="no_change"), replace(PROPOSAL, kind="cannot_tell"))) == (
-        PROPOSAL,
-    )
+    decisions = (PROPOSAL, replace(PROPOSAL, kind="no_change"), replace(PROPOSAL, kind="cannot_tell"))
+    assert [d.proposes for d in decisions] == [True, False, False]
 
 
 # The veto

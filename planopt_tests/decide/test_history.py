@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.decide import decide
-from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, History, recall, similar
-from planopt_assets.loop.stages.decide import history_of
+from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, PastVerdicts, recall, similar
+from planopt_assets.loop.decisions import history_of
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import Policy
@@ -38,14 +39,33 @@ NOW = 400 * DAY_S
 FEWER = Policy.of({SHUFFLE: "2"})
 BOTH = Policy.of({SHUFFLE: "2", OPEN_COST: "65536"})
 REJECTED = PastVerdict(
-    "ver-1-q-can_1", FEWER, "reject", "no gain of 3% or more", "cql_1", "ctx_1", 10 * GIB, NOW - 2 * DAY_S
+    rows.verdict(
+        FEWER,
+        "reject",
+        verdict_id="ver-1-q-can_1",
+        reason="no gain of 3% or more",
+        canonical_fingerprint="cql_1",
+        context_hash="ctx_1",
+        input_bytes=10 * GIB,
+    ),
+    NOW - 2 * DAY_S,
 )
-ACCEPTED = replace(REJECTED, outcome="accept", reason="cpu -30%")
 
 
-def history(*verdicts: PastVerdict, **others: object) -> History:
+def changed(past: PastVerdict, **changes: Any) -> PastVerdict:
+    """The same in all but what is named: of the memory, of the verdict, or of the judgement in it."""
+    memory = {name: changes.pop(name) for name in ("judged_at", "taken_back") if name in changes}
+    judgement = {name: changes.pop(name) for name in ("outcome", "reason") if name in changes}
+    verdict = replace(past.verdict, judgement=replace(past.verdict.judgement, **judgement), **changes)
+    return replace(past, verdict=verdict, **memory)
+
+
+ACCEPTED = changed(REJECTED, outcome="accept", reason="cpu -30%")
+
+
+def history(*verdicts: PastVerdict, **others: object) -> PastVerdicts:
     known = {"canonical_fingerprint": "cql_1", "context_hash": "ctx_1", "input_bytes": 11 * GIB}
-    return History(**{**known, **others}, verdicts=verdicts)  # type: ignore[arg-type]
+    return PastVerdicts(**{**known, **others}, verdicts=verdicts)  # type: ignore[arg-type]
 
 
 # Rejections are remembered
@@ -69,7 +89,7 @@ def test_without_history_it_is_proposed() -> None:
 
 
 def test_an_unclear_trial_is_remembered_too() -> None:
-    memory = recall(FEWER, history(replace(REJECTED, outcome="inconclusive", reason="noise")), NOW)
+    memory = recall(FEWER, history(changed(REJECTED, outcome="inconclusive", reason="noise")), NOW)
     assert memory is not None
     assert memory.reason == "tried without a clear answer before: noise (ver-1-q-can_1)"
 
@@ -85,7 +105,7 @@ def test_another_policy_is_not_held_back_by_it() -> None:
 @pytest.mark.parametrize("outcome", RETRY_AFTER_DAYS)
 def test_after_its_time_a_verdict_no_longer_counts(outcome: str) -> None:
     days = RETRY_AFTER_DAYS[outcome]  # type: ignore[index]
-    judged = replace(REJECTED, outcome=outcome, judged_at=NOW - days * DAY_S)  # type: ignore[arg-type]
+    judged = changed(REJECTED, outcome=outcome, judged_at=NOW - days * DAY_S)
     assert recall(FEWER, history(judged), NOW) is None
     assert recall(FEWER, history(judged), NOW - 1) is not None
 
@@ -108,7 +128,7 @@ def test_another_query_or_context_re_opens_it(others: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("unknown", ["canonical_fingerprint", "context_hash", "input_bytes"])
 def test_what_is_not_known_is_never_the_same(unknown: str) -> None:
-    older = replace(REJECTED, **{unknown: None})  # type: ignore[arg-type]
+    older = changed(REJECTED, **{unknown: None})
     assert recall(FEWER, history(older, **{unknown: None}), NOW) is None
     assert recall(FEWER, history(older), NOW) is None
 
@@ -121,14 +141,14 @@ def test_similar_is_the_same_in_both_directions() -> None:
 
 
 def test_of_two_verdicts_on_similar_inputs_the_later_one_counts() -> None:
-    later = replace(ACCEPTED, verdict_id="ver-2-q-can_1", judged_at=NOW - DAY_S)
+    later = changed(ACCEPTED, id="ver-2-q-can_1", judged_at=NOW - DAY_S)
     memory = recall(FEWER, history(later, REJECTED), NOW)
     assert memory is not None
     assert memory.evidence_ids == ("ver-2-q-can_1",)
 
 
 def test_a_later_verdict_on_inputs_of_another_size_does_not_count() -> None:
-    later = replace(ACCEPTED, verdict_id="ver-2-q-can_1", input_bytes=100 * GIB, judged_at=NOW - DAY_S)
+    later = changed(ACCEPTED, id="ver-2-q-can_1", input_bytes=100 * GIB, judged_at=NOW - DAY_S)
     memory = recall(FEWER, history(REJECTED, later), NOW)
     assert memory is not None
     assert memory.evidence_ids == ("ver-1-q-can_1",)
@@ -147,14 +167,14 @@ def test_an_accepted_policy_needs_no_new_trial_on_similar_inputs() -> None:
 
 
 def test_a_proposal_that_is_part_of_an_accepted_combination_is_covered_by_it() -> None:
-    together = replace(ACCEPTED, verdict_id="ver-1-q-can_2", policy=BOTH)
+    together = changed(ACCEPTED, id="ver-1-q-can_2", policy=BOTH)
     memory = recall(FEWER, history(REJECTED, together), NOW)
     assert memory is not None
     assert memory.evidence_ids == ("ver-1-q-can_2",)
 
 
 def test_a_policy_and_a_combination_that_holds_it_are_both_named() -> None:
-    together = replace(ACCEPTED, verdict_id="ver-1-q-can_2", policy=BOTH)
+    together = changed(ACCEPTED, id="ver-1-q-can_2", policy=BOTH)
     memory = recall(FEWER, history(ACCEPTED, together), NOW)
     assert memory is not None
     assert memory.evidence_ids == ("ver-1-q-can_1", "ver-1-q-can_2")
@@ -162,12 +182,12 @@ def test_a_policy_and_a_combination_that_holds_it_are_both_named() -> None:
 
 # What was accepted and then taken back
 
-REVERTED = replace(
+REVERTED = changed(
     ACCEPTED,
     judged_at=NOW - 10 * DAY_S,
     taken_back=TakenBack("reverted", "pro-q-g2", "shuffle_write_bytes is 3 times what was proven", NOW - DAY_S),
 )
-EXPIRED = replace(REVERTED, taken_back=TakenBack("expired", "pro-q-g2", "the engine changed", NOW - DAY_S))
+EXPIRED = changed(REVERTED, taken_back=TakenBack("expired", "pro-q-g2", "the engine changed", NOW - DAY_S))
 
 
 def test_a_policy_that_watch_took_back_is_not_accepted_before_but_rejected_since_then() -> None:
@@ -187,13 +207,13 @@ def test_it_may_be_tried_again_a_month_after_it_was_taken_back() -> None:
 
 
 def test_a_combination_that_was_taken_back_says_nothing_about_its_parts() -> None:
-    together = replace(REVERTED, verdict_id="ver-1-q-can_2", policy=BOTH)
+    together = changed(REVERTED, id="ver-1-q-can_2", policy=BOTH)
     assert recall(FEWER, history(together), NOW) is None
     assert recall(BOTH, history(together), NOW) is not None
 
 
 def test_a_policy_accepted_again_after_it_was_taken_back_is_accepted() -> None:
-    again = replace(ACCEPTED, verdict_id="ver-2-q-can_1", judged_at=NOW - 3600)
+    again = changed(ACCEPTED, id="ver-2-q-can_1", judged_at=NOW - 3600)
     memory = recall(FEWER, history(again, REVERTED), NOW)
     assert memory is not None
     assert memory.evidence_ids == ("ver-2-q-can_1",)
@@ -201,7 +221,7 @@ def test_a_policy_accepted_again_after_it_was_taken_back_is_accepted() -> None:
 
 def test_a_policy_that_expired_may_be_tried_again_at_once() -> None:
     assert recall(FEWER, history(EXPIRED), NOW) is None
-    older = replace(REJECTED, verdict_id="ver-0-q-can_1", judged_at=NOW - 12 * DAY_S)
+    older = changed(REJECTED, id="ver-0-q-can_1", judged_at=NOW - 12 * DAY_S)
     assert recall(FEWER, history(older, EXPIRED), NOW) is None  # what was said before it was accepted is settled
 
 
@@ -213,7 +233,7 @@ def test_a_veto_outranks_memory_and_memory_outranks_the_size_of_the_gain() -> No
 
 
 def test_the_same_history_in_another_order_gives_the_same_decisions() -> None:
-    verdicts = [REJECTED, replace(ACCEPTED, policy=BOTH, verdict_id="ver-1-q-can_2")]
+    verdicts = [REJECTED, changed(ACCEPTED, policy=BOTH, id="ver-1-q-can_2")]
     one, other = (decide(WORKED, Knobs(), history=history(*v), now=NOW) for v in (verdicts, verdicts[::-1]))
     assert repr(one) == repr(other)
 
@@ -234,4 +254,4 @@ def test_a_part_that_was_not_tried_by_itself_is_not_remembered_as_tried() -> Non
         ).verdicts
         for reason in reasons
     ]
-    assert [[v.reason for v in verdicts] for verdicts in found] == [[], ["noise hides the gain"]]
+    assert [[v.verdict.reason for v in verdicts] for verdicts in found] == [[], ["noise hides the gain"]]

@@ -13,7 +13,7 @@ from planopt_assets.decide.catalogue import EXCLUDABLE_RULES
 from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.rules import RULES, enable_runtime_filters, exclude_rules
 from planopt_assets.decide.rules.exclude_rules import KNOB as EXCLUDED
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Join, JoinInput, PythonFunction, Scan
 from planopt_assets.model.workload import Knobs
 from planopt_tests.decide.cases import DEFAULTS, FIXTURES, evidence_of, load
@@ -76,7 +76,7 @@ FUNCTIONS = st.builds(
     returns=st.lists(st.sampled_from(["date", "double", "binary"]), max_size=2).map(tuple),
 )
 EXECUTIONS = st.builds(
-    Execution,
+    ObservedExecution,
     observation_id=st.just("obs"),
     counters=st.just(counters()),
     exchanges=st.just(()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from planopt_assets.defs.instance import register_queries
 from planopt_assets.loop.gates import CHECKS
 from planopt_assets.loop.run import read_standings
 from planopt_assets.model.workload import Workload
-from planopt_assets.store import writer
+from planopt_assets.store.codecs.deciding import VERDICTS
+from planopt_assets.store.store import Store
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import make_tables, write_workload_file
 from planopt_tests.one_pass import OnePass
@@ -147,17 +149,10 @@ def test_a_policy_that_a_later_trial_found_worse_is_reverted_and_the_checks_say_
 ) -> None:
     workload = judged(file, one_pass)
     assert launch_promote(instance, "by_shop").success
-    standing = read_standings(workload)["by_shop"]
-    verdict = {k: v for k, v in standing.verdicts[0].items() if k not in ("recorded_at", "run_id")}
-    worse = {
-        **verdict,
-        "outcome": "reject",
-        "results_equal": False,
-        "reason": "one row differs",
-        "verdict_id": "ver-worse",
-    }
-    rows = {"verdicts": [{k: v for k, v in worse.items() if k not in ("schema_version", "workload")}]}
-    writer.append(lambda: spark, workload.store, workload=workload.name, run_id="later", stage="validate", rows=rows)
+    verdict = read_standings(workload)["by_shop"].verdicts[0]
+    found = replace(verdict.judgement, outcome="reject", results_equal=False, reason="one row differs")
+    worse = replace(verdict, id="ver-worse", judgement=found)
+    Store(workload.store, workload.name, lambda: spark).append("later", "validate", {VERDICTS: [worse]})
     result = execute(instance, names.OPTIMIZE_JOB, partition_key="by_shop")
     assert result.success
     wrong = evaluations(result, "results_equal")["by_shop"]

@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from planopt_assets.dagster import PlanoptResource
 from planopt_assets.engine.user_job.production import Executions
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import make_tables
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.promoted import chain, promote_by_hand
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.e2e
 
@@ -60,7 +60,7 @@ def materialize(folder: Path, instance: dg.DagsterInstance) -> tuple[dict[str, A
 
 def stored(folder: Path) -> list[dict[str, Any]]:
     workload = load_workload(folder / "planopt.yaml")
-    rows = StoreReader(workload.store, workload.name).rows("runtime_counters")
+    rows = StoredRows(workload.store, workload.name).rows("runtime_counters")
     return [r for r in rows if r["purpose"] == "production"]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from planopt_assets.engine.execution.execute import Execution
+from planopt_assets.engine.execution.execute import Measured
 from planopt_assets.engine.sessions.session import open_session
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.run import Run
@@ -24,10 +24,10 @@ from planopt_assets.loop.stages.validate import validate
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
-from planopt_assets.observe.plans.tasks import task_rows
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.observe.plans.tasks import task_records
 from planopt_assets.validate.judge_rules import Rules
 from planopt_tests.conftest import workload_of
+from planopt_tests.stored_rows import StoredRows
 
 RUNS_PER_DAY = 1000  # so that small data is worth a trial
 
@@ -52,7 +52,7 @@ class Tried:
     workspace: Workspace
 
     def rows(self, table: str, query: str) -> list[dict[str, Any]]:
-        return StoreReader(self.workload.store, self.workload.name).rows(table, query_id=query)
+        return StoredRows(self.workload.store, self.workload.name).rows(table, query_id=query)
 
     def decision(self, query: str) -> dict[str, Any]:
         (one,) = [d for d in self.rows("policy_decisions", query) if d["rule"] == self.rule]
@@ -89,7 +89,7 @@ class Tried:
         assert after
         return before, after
 
-    def again(self, query: str) -> tuple[Execution, Execution]:
+    def again(self, query: str) -> tuple[Measured, Measured]:
         """Run once more, as it is and as proposed, for what no trial stores: operators and single tasks."""
         one, policies = self.workload.query(query), (ORIGINAL, self.proposed(query))
         before, after = (self.workspace.execute(one, 0, p, timeout_s=60, tier="debug") for p in policies)
@@ -101,14 +101,14 @@ class Tried:
         return before.final, after.final
 
 
-def operators(execution: Execution, kind: str) -> list[PlanNode]:
+def operators(execution: Measured, kind: str) -> list[PlanNode]:
     """Of one kind, in the plan as it ran."""
     return [node for node in execution.final.nodes if node.kind == kind]
 
 
-def largest_task(execution: Execution, counter: str) -> int:
+def largest_task(execution: Measured, counter: str) -> int:
     """The most that one task had of a counter of `task_counters`."""
-    return max(row[counter] for row in task_rows("", "", execution.tasks))
+    return max(getattr(task, counter) for task in task_records("", "", execution.tasks))
 
 
 def try_rule(

@@ -22,8 +22,8 @@ from planopt_assets.loop.stages.promote import promote
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.workload import Workload
-from planopt_assets.store.reader import StoreReader
 from planopt_tests.e2e.auto_loop import WHOLE_LOOP, auto_workload, one_pass
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.e2e
 
@@ -40,7 +40,7 @@ class Watched:
     dearer: dict[str, Promotion]
 
     def production(self, query: str) -> list[dict[str, Any]]:
-        rows = StoreReader(self.workload.store, self.workload.name).rows("runtime_counters", query_id=query)
+        rows = StoredRows(self.workload.store, self.workload.name).rows("runtime_counters", query_id=query)
         # Spark counts reading Delta's log as an action of the session: `other`, at which watch does not look either.
         return [r for r in rows if r["purpose"] == "production" and r["action"] == "frame"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.engine.execution.counting import Clock, count
+from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.scan import Funnel, ScanFacts, Size
@@ -59,8 +59,8 @@ def counted(
     cpu_has_executors: bool = False,
 ) -> Counters:
     return count(
-        [Clock(10, 1), Clock(20, 2)],
-        Clock(400, 40),
+        [Elapsed(10, 1), Elapsed(20, 2)],
+        Elapsed(400, 40),
         stages,
         plan,
         scans,

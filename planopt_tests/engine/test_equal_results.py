@@ -13,7 +13,7 @@ from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.experiment import Experiment
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.verdict import Judgement
 from planopt_assets.model.workload import Query, Workload
 from planopt_tests.conftest import workload_of
 from planopt_tests.lenient import LENIENT
@@ -36,7 +36,7 @@ class TamperedWorkspace(Workspace):
         return frame if policy == ORIGINAL else self._tamper(frame)
 
 
-def verdict_of(tables: Path, sql: str, tamper: Tamper = lambda frame: frame) -> Verdict:
+def verdict_of(tables: Path, sql: str, tamper: Tamper = lambda frame: frame) -> Judgement:
     query = Query("q", sql=sql)
     workspace = TamperedWorkspace(workload_of(tables, [query]), tamper)
     observed = workspace.execute(query, 0, ORIGINAL, timeout_s=60).digest
@@ -44,7 +44,7 @@ def verdict_of(tables: Path, sql: str, tamper: Tamper = lambda frame: frame) -> 
     experiment = Experiment(
         workspace, query, [candidate], [observed], trial_prefix="tri", run_deadline=float("inf"), rules=LENIENT
     )
-    return experiment.run()[0].verdict
+    return experiment.run()[0].judgement
 
 
 GROUPS = "SELECT shop, count(note) AS notes, sum(id) AS total FROM sales GROUP BY shop"

@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from planopt_assets.errors import StoreUnreadable
 from planopt_assets.job.in_force import NOTHING_PROMOTED, InForce, read_in_force
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Workload
-from planopt_assets.store.reader import StoreReader
-from planopt_assets.store.schemas import SCHEMA_VERSION
+from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.promoted import chain, promote_by_hand
 from planopt_tests.rows import FEWER, OTHER
 
@@ -87,19 +88,19 @@ def test_a_damaged_store_means_original_and_is_not_written_to(workload: Workload
     assert (found.policy, found.reason[:7], found.observable) == (ORIGINAL, "PLN-301", False)
 
 
-class Hanging(StoreReader):
+class Hanging(Snapshot):
     """A store behind a network that swallows requests."""
 
     released = threading.Event()
 
-    def rows(self, *_: Any, **__: Any) -> list[dict[str, Any]]:
+    def table(self, name: str, *_: Any, **__: Any) -> pa.Table:
         self.released.wait()
-        return []
+        return TABLES[name].empty_table()
 
 
 def test_a_store_that_does_not_answer_means_original_in_time(workload: Workload) -> None:
     try:
-        found = ask(workload, timeout_s=0.05, open_reader=Hanging)
+        found = ask(workload, timeout_s=0.05, open_store=Hanging)
     finally:
         Hanging.released.set()
     assert found.policy == ORIGINAL
@@ -118,11 +119,11 @@ def test_a_store_that_does_not_answer_means_original_in_time(workload: Workload)
     ids=["typed", "network", "defect"],
 )
 def test_whatever_reading_raises_is_a_reason_and_no_error(workload: Workload, error: Exception, says: str) -> None:
-    class Failing(StoreReader):
-        def rows(self, *_: Any, **__: Any) -> list[dict[str, Any]]:
+    class Failing(Snapshot):
+        def table(self, *_: Any, **__: Any) -> pa.Table:
             raise error
 
-    found = ask(workload, open_reader=Failing)
+    found = ask(workload, open_store=Failing)
     assert found.policy == ORIGINAL
     assert says in found.reason
 

@@ -4,29 +4,51 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from planopt_assets.engine.user_job.production import RealRun
+from planopt_assets.engine.user_job.production import Executions, RanAs
 from planopt_assets.job import production_log
 from planopt_assets.job.in_force import InForce, read_in_force
 from planopt_assets.job.production_log import ProductionLog, Use, flush_all
+from planopt_assets.model.counters import Counters
+from planopt_assets.model.execution import Action, Execution
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.store import writer
 from planopt_assets.store.lineage import kind_of, tree
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.snapshot import Snapshot
+from planopt_tests.measured import counters
 from planopt_tests.promoted import chain, promote_by_hand
 from planopt_tests.rows import FEWER
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
 
-RAN = RealRun("frame", "", {"tasks": 4, "cpu_ns": None})
-FAILED = RealRun("frame", "[DIVIDE_BY_ZERO] no", {"tasks": 1, "cpu_ns": None})
+RealRun = tuple[Action, str, Counters]  # what was done, the error, and what it cost
+RAN: RealRun = ("frame", "", counters(tasks=4, cpu_ns=None))
+FAILED: RealRun = ("frame", "[DIVIDE_BY_ZERO] no", counters(tasks=1, cpu_ns=None))
+
+
+class Recorded(Executions):
+    """Spark's record of these actions, each of one execution that has ended."""
+
+    def __init__(self, runs: list[RealRun]) -> None:
+        self._recorded = runs
+        self._bus = SimpleNamespace(waitUntilEmpty=lambda patience_ms: None)
+
+    def _trees(self, marker: str, after: int) -> list[list[Any]]:
+        ended = SimpleNamespace(isDefined=lambda: True)
+        return [[SimpleNamespace(ran=run, completionTime=lambda: ended)] for run in self._recorded]
+
+    def _run(self, executions: Sequence[Any], own: Any) -> RealRun:
+        run: RealRun = executions[-1].ran
+        return run
 
 
 @dataclass
@@ -38,10 +60,10 @@ class Session:
     marker: str = "0123456789ab"
     spark: Any = None
 
-    def runs(self, frame: Any) -> list[RealRun]:
+    def runs(self, frame: Any, ran_as: RanAs) -> list[Execution]:
         if self.fault:
             raise self.fault
-        return self.runs_so_far
+        return Recorded(self.runs_so_far).runs(self.marker, -1, frame, ran_as)
 
 
 @pytest.fixture
@@ -64,7 +86,7 @@ def use(session: Session, policy: Policy = ORIGINAL, reason: str = "") -> Use:
 
 
 def counted(workload: Workload) -> list[dict[str, Any]]:
-    return StoreReader(workload.store, "tests").rows("runtime_counters")
+    return StoredRows(workload.store, "tests").rows("runtime_counters")
 
 
 def test_a_run_under_the_policy_in_force_comes_from_its_promotion(workload: Workload) -> None:
@@ -83,7 +105,7 @@ def test_a_run_under_the_policy_in_force_comes_from_its_promotion(workload: Work
     }
     assert (row["action"], row["status"], row["note"], row["cpu_ns"]) == ("frame", "ok", None, None)
     assert kind_of(row["execution_id"]) == "execution"
-    node = tree(StoreReader(workload.store, "tests"), row["execution_id"])
+    node = tree(Snapshot(workload.store, "tests"), row["execution_id"])
     assert [(p.kind, p.id) for p in node.parents] == [("promotion", "pro-q-g1")]
 
 
@@ -94,7 +116,7 @@ def test_a_run_as_original_says_why_and_comes_from_no_promotion(workload: Worklo
     log.flush()
     (row,) = counted(workload)
     assert (row["policy_id"], row["note"]) == (ORIGINAL.id, "the policy cannot be applied: no such setting")
-    node = tree(StoreReader(workload.store, "tests"), row["execution_id"])
+    node = tree(Snapshot(workload.store, "tests"), row["execution_id"])
     assert [(p.kind, p.id) for p in node.parents] == [("policy", ORIGINAL.id)]
 
 
@@ -111,7 +133,7 @@ def test_several_actions_of_one_block_are_several_rows_in_one_commit(workload: W
     log.keep(use(Session([RAN], marker="ba9876543210")))
     log.flush()
     assert len({r["execution_id"] for r in counted(workload)}) == 3
-    assert StoreReader(workload.store, "tests").version("runtime_counters") == 0
+    assert Snapshot(workload.store, "tests").version("runtime_counters") == 0
 
 
 def test_a_frame_nobody_ran_waits_until_somebody_does_and_is_recorded_once(workload: Workload) -> None:

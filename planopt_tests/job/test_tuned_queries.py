@@ -18,7 +18,7 @@ from planopt_assets.loop.run import read_standings
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.store.lineage import tree
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.job.user_job import (
     MERGED,
     SPLITS,
@@ -70,7 +70,7 @@ def test_a_promoted_policy_holds_while_the_frame_is_planned_and_run(
     assert [r.getMessage() for r in caplog.records] == ["by_shop runs under generation 1: shuffle.partitions=3"]
     (row,) = production(workload)
     assert (row["policy_id"], row["note"]) == (THREE.id, None)
-    node = tree(StoreReader(workload.store, workload.name), row["execution_id"])
+    node = tree(Snapshot(workload.store, workload.name), row["execution_id"])
     assert [p.id for p in node.parents] == ["pro-by_shop-g1"]
 
 

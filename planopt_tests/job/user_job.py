@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Workload
-from planopt_assets.store.reader import StoreReader
+from planopt_tests.stored_rows import StoredRows
 
 BY_SHOP = "SELECT shop, count(*) AS n FROM sales GROUP BY shop"
 CITIES = "SELECT p.city, count(*) AS n FROM sales s JOIN shops p ON s.shop = p.shop GROUP BY p.city"
@@ -37,7 +37,7 @@ def splits_of(frame: DataFrame) -> int:
 
 
 def production(workload: Workload) -> list[dict[str, Any]]:
-    rows = StoreReader(workload.store, workload.name).rows("runtime_counters")
+    rows = StoredRows(workload.store, workload.name).rows("runtime_counters")
     return [r for r in rows if r["purpose"] == "production"]
 
 

@@ -136,7 +136,7 @@ class Outcome:
     @property
     def verdict(self) -> Any:
         (one,) = self.judged
-        return one.verdict
+        return one.judgement
 
 
 def candidate(policy: Policy) -> Candidate:

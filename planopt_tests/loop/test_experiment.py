@@ -69,7 +69,7 @@ def test_a_candidate_that_noise_hides_ends_inconclusive_after_the_last_pair() ->
 
 def test_every_candidate_gets_its_own_verdict_on_its_own_trials_and_the_baselines() -> None:
     outcome = experiment(FakeWorkspace(costs({**HALF, OTHER: 6.0})), OTHER, FEWER)
-    assert [(j.candidate.policy, j.verdict.outcome) for j in outcome.judged] == [(OTHER, "reject"), (FEWER, "accept")]
+    assert [(j.candidate.policy, j.judgement.outcome) for j in outcome.judged] == [(OTHER, "reject"), (FEWER, "accept")]
     by_id = {t.id: t.policy_id for t in outcome.trials}
     assert [{by_id[i] for i in j.trial_ids} for j in outcome.judged] == [
         {OTHER.id, ORIGINAL.id},
@@ -172,8 +172,8 @@ def test_a_control_run_is_never_counted() -> None:
     outcome = experiment(FakeWorkspace(behaviour), OTHER, FEWER)
     (control,) = [t for t in outcome.trials if "-control-" in t.id]
     assert control.warm_up
-    assert [j.verdict.outcome for j in outcome.judged] == ["reject", "accept"]
-    assert outcome.judged[1].verdict.pairs == PAIRS
+    assert [j.judgement.outcome for j in outcome.judged] == ["reject", "accept"]
+    assert outcome.judged[1].judgement.pairs == PAIRS
 
 
 def test_a_candidate_whose_control_run_differs_too_is_inconclusive() -> None:
@@ -302,12 +302,12 @@ def test_a_candidate_that_runs_out_of_time_is_rejected() -> None:
 )
 def test_a_query_that_does_not_run_as_it_is_makes_every_candidate_inconclusive(error: PlanoptError, words: str) -> None:
     outcome = experiment(failing(ORIGINAL, error), FEWER, OTHER)
-    assert [(j.verdict.outcome, j.verdict.reason) for j in outcome.judged] == [("inconclusive", words)] * 2
+    assert [(j.judgement.outcome, j.judgement.reason) for j in outcome.judged] == [("inconclusive", words)] * 2
 
 
 def test_one_candidate_that_fails_does_not_stop_the_others() -> None:
     outcome = experiment(failing(FEWER, FAILED), FEWER, OTHER)
-    assert [j.verdict.outcome for j in outcome.judged] == ["reject", "accept"]
+    assert [j.judgement.outcome for j in outcome.judged] == ["reject", "accept"]
 
 
 def test_a_binding_after_one_that_failed_is_not_run() -> None:
@@ -337,7 +337,7 @@ def test_the_time_of_the_baseline_is_not_charged_to_the_candidate() -> None:
 def test_one_candidate_whose_budget_is_spent_does_not_stop_the_others() -> None:
     seconds = {ORIGINAL: 6.0, FEWER: 3.0, OTHER: 1.0}
     outcome = experiment(FakeWorkspace(costs(seconds), budgets=Budgets(per_candidate=9.0)), FEWER, OTHER)
-    assert [j.verdict.outcome for j in outcome.judged] == ["inconclusive", "accept"]
+    assert [j.judgement.outcome for j in outcome.judged] == ["inconclusive", "accept"]
 
 
 def test_a_query_whose_budget_is_spent_is_inconclusive() -> None:

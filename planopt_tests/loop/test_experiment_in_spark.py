@@ -70,7 +70,7 @@ def experiment(workspace: Workspace, query: Query, policy: Policy = FEWER, **how
 
 
 def verdict_of(workspace: Workspace, query: Query, policy: Policy = FEWER, **how: Any) -> Any:
-    return experiment(workspace, query, policy, **how).run()[0].verdict
+    return experiment(workspace, query, policy, **how).run()[0].judgement
 
 
 HALF = {ORIGINAL: 3.0, FEWER: 1.5}
@@ -79,8 +79,8 @@ HALF = {ORIGINAL: 3.0, FEWER: 1.5}
 def test_fewer_blocks_that_the_clocks_confirm_are_accepted_after_seven_executions(spark, tables: Path) -> None:
     trials = experiment(Doctored(workload_of(tables, [BY_SHOP]), clocks(HALF)), BY_SHOP)
     (judged,) = trials.run()
-    assert (judged.verdict.outcome, judged.verdict.pairs, judged.executions) == ("accept", 3, 7)
-    assert next(c.passed for c in judged.verdict.criteria if c.name == "work_ns") is True
+    assert (judged.judgement.outcome, judged.judgement.pairs, judged.executions) == ("accept", 3, 7)
+    assert next(c.passed for c in judged.judgement.criteria if c.name == "work_ns") is True
 
 
 def test_the_query_against_itself_is_not_applied_however_much_faster_it_seems(spark, tables: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_candidate_that_hangs_in_planning_is_left_behind_and_rejected(
     session = hangs.isolated(FEWER)
     trials = experiment(hangs, BY_SHOP, rules=QUICK)
     (judged,) = trials.run()
-    assert (judged.verdict.outcome, judged.verdict.reason) == ("reject", "the candidate hangs in planning")
+    assert (judged.judgement.outcome, judged.judgement.reason) == ("reject", "the candidate hangs in planning")
     (trial,) = [t for t in trials.trials if t.policy_id == FEWER.id]
     assert trial.status == "timed_out"
     assert "PLN-214" in trial.error
@@ -196,7 +196,7 @@ def test_a_commit_to_a_table_that_is_read_taints_the_round_and_changes_no_result
     assert [(t.round, t.error) for t in trials.trials if t.status == "tainted"] == [
         (1, "table sales was committed to")
     ] * 2
-    assert (judged.verdict.outcome, judged.verdict.pairs, judged.executions) == ("accept", 3, 9)
+    assert (judged.judgement.outcome, judged.judgement.pairs, judged.executions) == ("accept", 3, 9)
 
 
 def test_a_query_is_stopped_by_its_budget_and_what_was_learned_is_kept(spark, tables: Path) -> None:
@@ -204,8 +204,8 @@ def test_a_query_is_stopped_by_its_budget_and_what_was_learned_is_kept(spark, ta
     endless = Faulty(workload, lambda w, f: w.isolated(FEWER).sql(ENDLESS))
     trials = experiment(endless, BY_SHOP, rules=Rules(timeout_floor_s=600.0))
     (judged,) = trials.run()
-    assert judged.verdict.outcome == "inconclusive"
-    assert judged.verdict.reason == "stopped by budget: only 0 of at least 3 pairs could be run"
+    assert judged.judgement.outcome == "inconclusive"
+    assert judged.judgement.reason == "stopped by budget: only 0 of at least 3 pairs could be run"
     assert [t.status for t in trials.trials if t.policy_id == FEWER.id] == ["timed_out"]
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
 from planopt_assets.loop.gates import CHECKS, evaluate
 from planopt_assets.model.gate import Gate
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import TABLES
-from planopt_tests.rows import FEWER, Row, captured_row, scan_row, standing, verdict
+from planopt_tests.memory_snapshot import MemorySnapshot
+from planopt_tests.rows import FEWER, captured_row, scan_row, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -24,18 +23,6 @@ OBSERVED = {
     "protocol_compatible",
     "contract_kept",
 }
-
-
-class Rows(StoreReader):
-    """A store in memory that remembers which tables were asked for."""
-
-    def __init__(self, **tables: list[Row]) -> None:
-        super().__init__("memory", "demo")
-        self.tables, self.asked = tables, []  # type: ignore[var-annotated]
-
-    def rows(self, name: str, columns: list[str] | None = None, **equals: str) -> list[dict[str, Any]]:
-        self.asked.append(name)
-        return self.tables.get(name, [])
 
 
 def answers(gates: dict[str, dict[str, Gate]]) -> dict[str, dict[str, bool]]:
@@ -65,7 +52,7 @@ def test_only_what_must_never_be_promoted_over_is_blocking() -> None:
 
 
 def test_every_gate_is_asked_of_every_query() -> None:
-    found = evaluate(["q", "r"], Rows(), {"q": standing(), "r": standing()})
+    found = evaluate(["q", "r"], MemorySnapshot(), {"q": standing(), "r": standing()})
     assert found.keys() == CHECKS.keys()
     assert all(list(gates) == ["q", "r"] for gates in found.values())
     assert all(gate.passed for gates in found.values() for gate in gates.values())
@@ -75,7 +62,7 @@ def test_each_query_is_judged_by_its_own_rows() -> None:
     artifacts = [captured_row("r1"), {**captured_row("r1"), "query_id": "r", "observation_id": "obs-r1-r-b0"}]
     scans = [scan_row(observation_id="obs-r1-r-b0", native=False)]
     wrong = standing(verdicts=[verdict(FEWER, outcome="reject", results_equal=False)])
-    reader = Rows(plan_artifacts=artifacts, scan_outcomes=scans)
+    reader = MemorySnapshot(plan_artifacts=artifacts, scan_outcomes=scans)
     found = evaluate(
         ["q", "r"], reader, {"q": wrong, "r": standing()}, ["native_scan", "results_equal", "deterministic"]
     )
@@ -88,7 +75,7 @@ def test_each_query_is_judged_by_its_own_rows() -> None:
 
 @pytest.mark.parametrize(("names", "reads"), [(["results_equal", "not_regressed"], 0), (["native_scan"], 4), ([], 0)])
 def test_observations_are_read_once_and_only_if_a_gate_looks_at_them(names: Sequence[str], reads: int) -> None:
-    reader = Rows()
+    reader = MemorySnapshot()
     found = evaluate(["q"], reader, {"q": standing()}, names)
     assert list(found) == list(names)
     assert len(reader.asked) == len(set(reader.asked)) == reads

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from planopt_assets.loop.run import read_standings
-from planopt_assets.store.reader import StoreReader
 from planopt_tests.conftest import make_tables
 from planopt_tests.one_pass import BY_SHOP, OnePass, run_all
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +21,7 @@ def test_a_policy_in_force_stays_without_a_new_trial_while_its_table_grows(one_p
     workload = one_pass.copied(tmp_path, after="promote")
     first = read_standings(workload)["by_shop"]
     assert (first.outcome, first.facts()["carried_over"]) == ("accept", False)
-    reader = StoreReader(workload.store, workload.name)
+    reader = StoredRows(workload.store, workload.name)
     trials = reader.table("trials").num_rows
 
     # The same query in other letters: nothing to do at all.

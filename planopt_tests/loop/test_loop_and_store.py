@@ -23,10 +23,10 @@ from planopt_assets.promote.transitions import next_generation
 from planopt_assets.store import writer
 from planopt_assets.store.lineage import Node, tree
 from planopt_assets.store.promotions import commit
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.one_pass import BY_SHOP, STAGES, OnePass, new_run, run_all
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
@@ -76,7 +76,7 @@ def test_each_kind_of_query_ends_as_it_must(done: Workload) -> None:
 
 
 def test_delta_rs_and_spark_read_the_same_rows_from_every_table(done: Workload, spark: SparkSession) -> None:
-    reader = StoreReader(done.store, done.name)
+    reader = StoredRows(done.store, done.name)
     for name, schema in TABLES.items():
         by_spark = spark.read.format("delta").load(f"{done.store}/{name}")
         assert by_spark.count() == reader.table(name).num_rows > 0, name
@@ -84,7 +84,7 @@ def test_delta_rs_and_spark_read_the_same_rows_from_every_table(done: Workload, 
 
 
 def test_every_row_says_where_it_belongs(done: Workload) -> None:
-    reader = StoreReader(done.store, done.name)
+    reader = StoredRows(done.store, done.name)
     for name in TABLES:
         for row in reader.rows(name):
             assert (row["workload"], row["schema_version"]) == ("tests", SCHEMA_VERSION)
@@ -94,7 +94,7 @@ def test_every_row_says_where_it_belongs(done: Workload) -> None:
 
 
 def test_a_stage_lands_in_one_commit_per_table(done: Workload) -> None:
-    reader = StoreReader(done.store, done.name)
+    reader = StoredRows(done.store, done.name)
     commits = {name: reader.version(name) + 1 for name in TABLES}
     assert commits == dict.fromkeys(TABLES, 1) | {"runtime_counters": 2, "lineage": 5}
 
@@ -102,7 +102,7 @@ def test_a_stage_lands_in_one_commit_per_table(done: Workload) -> None:
 def test_an_active_policy_leads_to_verdict_trials_decision_observation_and_tables(done: Workload) -> None:
     active = read_standings(done)["by_shop"].active
     assert active is not None
-    root = tree(StoreReader(done.store, done.name), active.id)
+    root = tree(StoredRows(done.store, done.name), active.id)
     kinds = {"promotion", "verdict", "candidate", "trial", "decision", "observation", "table"}
     assert {n.kind for n in _all(root)} == kinds
     assert {n.id for n in _all(root) if n.kind == "table"} == {"sales@v5"}
@@ -110,11 +110,11 @@ def test_an_active_policy_leads_to_verdict_trials_decision_observation_and_table
 
 def test_an_unknown_row_has_no_lineage(done: Workload) -> None:
     with pytest.raises(RowNotFound, match="PLN-304"):
-        tree(StoreReader(done.store, done.name), "ver-nothing")
+        tree(StoredRows(done.store, done.name), "ver-nothing")
 
 
 def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workload) -> None:
-    before = {name: StoreReader(done.store, done.name).version(name) for name in TABLES}
+    before = {name: StoredRows(done.store, done.name).version(name) for name in TABLES}
     steady = [q for q in IDS if q != "broken"]
     run = run_all(done, steady)
     assert all(run.standings()[q].settled for q in steady)
@@ -123,7 +123,7 @@ def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workloa
 
 
 def test_decide_on_stored_rows_gives_the_same_bytes(done: Workload) -> None:
-    reader = StoreReader(done.store, done.name)
+    reader = StoredRows(done.store, done.name)
     for query_id, standing in read_standings(done).items():
         again = decisions_for(done, reader, standing)
         stored = standing.decisions
@@ -232,7 +232,7 @@ def test_the_same_rows_appended_twice_by_one_run_are_there_once(done: Workload, 
         writer.append(
             lambda: spark, f"{done.store}-twice", workload="tests", run_id="r1", stage="s", rows={"lineage": [row]}
         )
-    assert StoreReader(f"{done.store}-twice", "tests").table("lineage").num_rows == 1
+    assert StoredRows(f"{done.store}-twice", "tests").table("lineage").num_rows == 1
 
 
 def test_of_two_promotions_of_one_generation_exactly_one_wins(judged: Workload) -> None:
@@ -291,7 +291,7 @@ def promoted_once(workload: Workload) -> None:
     assert (standing.outcome, standing.settled) == ("accept", True)
     assert standing.active is not None
     assert standing.active.generation == 1
-    root = tree(StoreReader(workload.store, workload.name), standing.active.id)
+    root = tree(StoredRows(workload.store, workload.name), standing.active.id)
     assert {n.id for n in _all(root) if n.kind == "table"} == {"sales@v5"}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planopt_assets.loop.markdown import verdict_markdown
-from planopt_assets.model.verdict import Criterion, Verdict
+from planopt_assets.model.verdict import Criterion, Judgement
 from planopt_assets.validate.judge import Pair, Rules, judge, results_equal
 from planopt_tests.measured import MIB, counters
 from planopt_tests.rows import FEWER, OTHER
@@ -18,18 +18,18 @@ GOLDEN = Path(__file__).parent / "golden"
 NOISE = (1.00, 1.02, 0.99, 1.01, 0.98, 1.00, 1.03, 0.97, 1.01)
 
 
-def judged(pairs: list[Pair]) -> Verdict:
+def judged(pairs: list[Pair]) -> Judgement:
     verdict = judge(pairs, objective="cpu", rules=Rules(), done=True)
     assert verdict is not None
     return verdict
 
 
-def accepted() -> Verdict:
+def accepted() -> Judgement:
     """Two bindings, a third of the CPU saved on both."""
     return judged([Pair((counters(3), counters(1)), (counters(2 * n), counters(0.7 * n))) for n in NOISE])
 
 
-def spilling() -> Verdict:
+def spilling() -> Judgement:
     """Half of the CPU saved, and it spills."""
     spill = {"disk_spill_bytes": 25 * MIB, "memory_spill_bytes": 80 * MIB}
     return judged([Pair((counters(3),), (counters(1.5 * n, **spill),)) for n in NOISE])
@@ -40,9 +40,9 @@ VERDICTS = {
     "reject": (FEWER, spilling()),
     "wrong_result": (
         OTHER,
-        Verdict("reject", "the result is not the same: 3 rows expected", False, (results_equal(False),), None, 0),
+        Judgement("reject", "the result is not the same: 3 rows expected", False, (results_equal(False),), None, 0),
     ),
-    "inconclusive": (OTHER, Verdict("inconclusive", "the query as it is ran out of time", None, (), None, 0)),
+    "inconclusive": (OTHER, Judgement("inconclusive", "the query as it is ran out of time", None, (), None, 0)),
 }
 
 
@@ -58,5 +58,5 @@ def test_the_goldens_show_what_the_judge_said(name: str, outcome: str) -> None:
 
 
 def test_a_criterion_that_could_not_be_decided_shows_a_question_mark() -> None:
-    unknown = Verdict("inconclusive", "why", None, (Criterion("tasks", None, 1, 2, "at most 2"),), None, 0)
+    unknown = Judgement("inconclusive", "why", None, (Criterion("tasks", None, 1, 2, "at most 2"),), None, 0)
     assert "| tasks | ? | 1 | 2 | at most 2 |  |" in verdict_markdown(FEWER, unknown)

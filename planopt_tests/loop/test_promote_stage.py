@@ -10,6 +10,7 @@ from planopt_assets.errors import PolicyFixed, PromotionRefused, VerdictSpent
 from planopt_assets.loop.by_person import pin, rollback, unpin
 from planopt_assets.loop.run import StageResult
 from planopt_assets.loop.stages.promote import promote
+from planopt_assets.store.codecs.deciding import VERDICTS
 from planopt_tests.promote.events import EXPIRED, REGRESSED, A, verdict_of
 from planopt_tests.promote.memory_store import Memory, MemoryRun, written_to
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.fast
 def memory(*policies: Any) -> Memory:
     """A store with accepted verdicts on the current inputs."""
     made = Memory()
-    made.tables["verdicts"] = [verdict_of(p, input_fingerprint=made.inputs) for p in policies]
+    made.tables["verdicts"] = [VERDICTS.to_row(verdict_of(p, input_fingerprint=made.inputs)) for p in policies]
     made.tables["candidate_plans"] = []
     return made
 

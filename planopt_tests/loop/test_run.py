@@ -10,15 +10,21 @@ from typing import Any
 import pytest
 
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.loop.run import Run, StageResult, unchanged
+from planopt_assets.loop.run import Run, StageResult, nothing_to_do
+from planopt_assets.loop.steps import Step
+from planopt_assets.model.records import Edge, NodeRecord
 from planopt_assets.model.redaction import HIDDEN, learn
 from planopt_assets.model.workload import Budgets, Workload
+from planopt_assets.store.codecs.deciding import DECISIONS, EDGES
+from planopt_assets.store.codecs.observing import NODES
 from planopt_assets.store.lineage import kind_of
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
 
 WORKLOAD = Workload("demo", Path("planopt.yaml"), "/nowhere/store", (), (), budgets=Budgets(per_run=60.0))
 RUN_ID = "a9d3fff7-0544-459a-a6b1-08852e54eea7"
+EDGE = Edge("q", "decide", "dec_1", "obs-run-q-b0")
 
 
 class Unstarted(SimpleNamespace):
@@ -58,30 +64,46 @@ def test_a_run_ends_when_its_budget_does(run: Run) -> None:
 
 
 def test_storing_nothing_starts_no_spark(run: Run, workspace: Any) -> None:
-    run.append("decide", {"lineage": [], "policy_decisions": []})
+    run.append("decide", {EDGES: [], DECISIONS: []})
     assert workspace.asked == 0
 
 
 def test_storing_something_in_an_object_store_needs_spark(run: Run, workspace: Any) -> None:
     workspace.workload = replace(WORKLOAD, store="s3a://nowhere/store")
     with pytest.raises(LookupError):
-        run.append("decide", {"lineage": [{"query_id": "q"}]})
+        run.append("decide", {EDGES: [EDGE]})
     assert workspace.asked == 1
 
 
 def test_storing_something_on_a_file_system_does_not(run: Run, workspace: Any, tmp_path: Path) -> None:
     workspace.workload = replace(WORKLOAD, store=str(tmp_path))
-    run.append("decide", {"lineage": [{"query_id": "q"}]})
-    assert [r["query_id"] for r in run.reader.rows("lineage")] == ["q"]
+    run.append("decide", {EDGES: [EDGE]})
+    assert [r["query_id"] for r in StoredRows.of(run).rows("lineage")] == ["q"]
     assert workspace.asked == 0
 
 
 def test_a_run_reads_its_own_workload_in_its_own_store(run: Run) -> None:
-    assert (run.reader.root, run.reader.workload) == ("/nowhere/store", "demo")
+    assert (run.snapshot.root, run.snapshot.workload) == ("/nowhere/store", "demo")
+
+
+def test_a_run_sees_the_store_as_it_was_until_it_writes_itself(workspace: Any, tmp_path: Path) -> None:
+    workspace.workload = replace(WORKLOAD, store=str(tmp_path))
+    run, other = Run(workspace, RUN_ID), Run(Unstarted(workload=workspace.workload), "another")  # type: ignore[arg-type]
+    assert run.snapshot.read(EDGES) == []
+    other.append("decide", {EDGES: [EDGE]})
+    assert run.snapshot.read(EDGES) == []
+    run.append("replan", {EDGES: [EDGE]})
+    assert run.snapshot.read(EDGES) == [EDGE, EDGE]
 
 
 def test_a_stage_with_nothing_to_do_says_that_nothing_changed() -> None:
-    assert unchanged("q", "decide") == StageResult("q", False, "decide: inputs unchanged, evidence stands")
+    done = Step("decide", "done", "3 decisions, 1 proposals")
+    assert nothing_to_do("q", done) == StageResult("q", False, "decide: inputs unchanged, evidence stands")
+
+
+def test_a_stage_that_is_off_or_waits_says_why() -> None:
+    for need in ("off", "depends"):
+        assert nothing_to_do("q", Step("replan", need, "the reason")) == StageResult("q", False, "the reason")
 
 
 def test_a_stage_result_shows_no_secret() -> None:
@@ -95,8 +117,8 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
     learn(["k-93fa"])
     workload = replace(WORKLOAD, store=str(tmp_path))
     run = Run(Unstarted(workload=workload), RUN_ID)  # type: ignore[arg-type]
-    run.append(
-        "observe", {"plan_nodes": [{"detail": "k = k-93fa", "node": 1, "metrics": '{"k-93fa": 1, "x": "k-93fa"}'}]}
-    )
-    (row,) = run.reader.rows("plan_nodes")
+    told: Any = (("k-93fa", 1), ("x", "k-93fa"))
+    node = NodeRecord("q", "obs-run-q-b0", "final", 1, 0, "Filter", "k = k-93fa", metrics=told)
+    run.append("observe", {NODES: [node]})
+    (row,) = StoredRows.of(run).rows("plan_nodes")
     assert (row["detail"], row["metrics"]) == (f"k = {HIDDEN}", f'{{"{HIDDEN}": 1, "x": "{HIDDEN}"}}')

@@ -115,12 +115,12 @@ def test_a_candidate_without_a_verdict_is_still_to_be_tried() -> None:
     half = standing(
         decisions=[decision()], candidates=[candidate(FEWER), candidate(OTHER)], verdicts=[verdict(FEWER, "reject")]
     )
-    assert ([c["policy_id"] for c in half.unjudged], half.settled) == ([OTHER.id], False)
+    assert ([c.policy for c in half.unjudged], half.settled) == ([OTHER], False)
 
 
 def test_accepted_by_themselves_two_policies_are_planned_together_in_the_next_pass() -> None:
     third = Policy.of({"spark.sql.files.maxPartitionBytes": "1048576"})
-    decisions = [decision(policy=p, decision_id=f"dec_{n}") for n, p in enumerate((FEWER, OTHER, third))]
+    decisions = [decision(policy=p) for p in (FEWER, OTHER, third)]
     whole = FEWER.merged(OTHER).merged(third)
     tried = {FEWER: "accept", OTHER: "accept", third: "reject", whole: "reject"}
     found = standing(
@@ -140,7 +140,7 @@ def test_a_verdict_carried_over_from_similar_inputs_counts_like_one_on_these() -
     carried = standing(decisions=[decision("no_change")], carried=[verdict(FEWER)], mode="auto")
     assert (carried.outcome, carried.settled) == ("accept", False)  # it is to be promoted
     assert carried.facts()["carried_over"]
-    in_force = replace(carried, active=promotion(FEWER))
+    in_force = replace(carried, chain=(promotion(FEWER),))
     assert (in_force.settled, in_force.to_promote) == (True, None)
 
 
@@ -171,7 +171,7 @@ def test_an_accepted_policy_that_is_in_force_is_not_promoted_again() -> None:
 def test_an_accepted_policy_takes_the_place_of_another_in_force() -> None:
     found = tried(verdict(FEWER), active=promotion(OTHER)).to_promote
     assert found is not None
-    assert found["policy_id"] == FEWER.id
+    assert found.policy == FEWER
 
 
 def test_of_two_accepted_policies_the_one_with_the_best_proven_gain_is_promoted() -> None:
@@ -184,7 +184,7 @@ def test_of_two_accepted_policies_the_one_with_the_best_proven_gain_is_promoted(
 
 def after(*events: Event, **others: Any) -> Standing:
     chain = chain_of(*events)
-    return tried(verdict_of(FEWER), active=chain[-1], chain=chain, **{"mode": "auto", **others})
+    return tried(verdict_of(FEWER), chain=chain, **{"mode": "auto", **others})
 
 
 @pytest.mark.parametrize("policy", [OTHER, ORIGINAL], ids=["another policy", "original"])
@@ -210,7 +210,7 @@ def test_a_person_may_promote_again_what_expired_or_was_rolled_back_but_not_what
 def test_the_next_best_verdict_is_promoted_when_the_best_one_is_spent() -> None:
     chain = chain_of(accept(FEWER), REGRESSED)
     second = verdict_of(OTHER, gain_high=0.95)
-    found = tried(verdict_of(FEWER), second, active=chain[-1], chain=chain)
+    found = tried(verdict_of(FEWER), second, chain=chain)
     assert (found.best, found.to_promote) == (verdict_of(FEWER), second)
 
 
@@ -263,7 +263,7 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "observation_ids": ["obs-run-q-b0"],
         "plan_fingerprints": ["pln_1"],
         "topology_hashes": ["top_1"],
-        "decision_ids": ["dec_proposal"],
+        "decision_ids": [decision().id],
     }
 
 

@@ -12,17 +12,19 @@ from deltalake import write_deltalake
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.loop.agenda import agenda_of
+from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.run import read_standings
-from planopt_assets.loop.stages.decide import decision_row, decisions_for
 from planopt_assets.loop.standing import Standing
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import Chain
 from planopt_assets.model.workload import Query, Table, Workload
 from planopt_assets.promote.transitions import Accept, Event, Expire, Revert, next_generation
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.codecs.deciding import DECISIONS, VERDICTS
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.rows import FEWER
 from planopt_tests.store.written import MIB, WrittenStore
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
 
@@ -57,15 +59,18 @@ def commit(folder: Path) -> None:
     write_deltalake(folder / "sales", rows, mode="append")
 
 
+def snapshot(written: WrittenStore) -> Snapshot:
+    return Snapshot(written.workload.store, written.workload.name)
+
+
 def standing(written: WrittenStore, query: Query = QUERY) -> Standing:
     return read_standings(replace(written.workload, queries=(query,)))["q"]
 
 
 def decide(written: WrittenStore, run_id: str) -> Standing:
     """What the decide stage would store, stored."""
-    reader = StoreReader(written.workload.store, "demo")
-    for decision in decisions_for(written.workload, reader, standing(written)):
-        written.append("policy_decisions", decision_row(decision), run_id=run_id)
+    for decision in decisions_for(written.workload, snapshot(written), standing(written)):
+        written.append("policy_decisions", DECISIONS.to_row(decision), run_id=run_id)
     return standing(written)
 
 
@@ -111,8 +116,7 @@ def test_a_reformatted_query_on_a_new_version_is_observed_and_not_tried_again(
     commit(tmp_path)
     assert not standing(written, REFORMATTED).observed
     written.observe(REFORMATTED, "r2")
-    reader = StoreReader(written.workload.store, "demo")
-    (decision,) = decisions_for(written.workload, reader, standing(written, REFORMATTED))
+    (decision,) = decisions_for(written.workload, snapshot(written), standing(written, REFORMATTED))
     assert decision.reason == f"rejected before: the reason for reject ({verdict})"
 
 
@@ -128,7 +132,7 @@ def test_a_new_table_version_is_observed_again_and_says_why(written: WrittenStor
 
 def test_without_history_the_proposal_is_there(written: WrittenStore) -> None:
     written.observe(QUERY, "r1")
-    assert decide(written, "r1").decisions[0]["kind"] == "proposal"
+    assert decide(written, "r1").decisions[0].kind == "proposal"
 
 
 def test_a_rejected_policy_is_not_proposed_on_the_next_version(written: WrittenStore, tmp_path: Path) -> None:
@@ -146,7 +150,7 @@ def test_it_is_proposed_again_when_the_table_has_doubled(written: WrittenStore, 
     written.judge(standing(written), FEWER, "reject", "r1")
     commit(tmp_path)
     written.observe(QUERY, "r2", table_bytes=21 * MIB)
-    assert decide(written, "r2").decisions[0]["kind"] == "proposal"
+    assert decide(written, "r2").decisions[0].kind == "proposal"
 
 
 def test_it_is_proposed_again_a_month_later(written: WrittenStore, tmp_path: Path) -> None:
@@ -154,7 +158,7 @@ def test_it_is_proposed_again_a_month_later(written: WrittenStore, tmp_path: Pat
     written.judge(standing(written), FEWER, "reject", "r1")
     commit(tmp_path)
     written.observe(QUERY, "r2", days=31)
-    assert decide(written, "r2").decisions[0]["kind"] == "proposal"
+    assert decide(written, "r2").decisions[0].kind == "proposal"
 
 
 def test_it_is_proposed_again_under_another_judge_catalogue_or_rule(
@@ -166,7 +170,7 @@ def test_it_is_proposed_again_under_another_judge_catalogue_or_rule(
     written.judge(standing(written), FEWER, "reject", "r1", context_hash="ctx_of_an_older_judge")
     commit(tmp_path)
     written.observe(QUERY, "r2")
-    assert decide(written, "r2").decisions[0]["kind"] == "proposal"
+    assert decide(written, "r2").decisions[0].kind == "proposal"
     before = standing(written).context_hash
     monkeypatch.setattr(module, "JUDGE_VERSION", "judge@99")
     module.contract.cache_clear()
@@ -195,8 +199,8 @@ def promoted(written: WrittenStore) -> Chain:
     written.observe(QUERY, "r1")
     found = standing(written)
     verdict_id = written.judge(found, FEWER, "accept", "r1")
-    (row,) = StoreReader(written.workload.store, "demo").rows("verdicts")
-    event = Accept(verdict_id, row["candidate_id"], found.input_fingerprint, (row,))
+    (verdict,) = snapshot(written).read(VERDICTS)
+    event = Accept(verdict_id, verdict.candidate_id, found.input_fingerprint, (verdict,))
     chain = (next_generation("demo", "q", (), event),)
     written.promote(chain, "r1")
     return chain
@@ -213,20 +217,20 @@ def taken_back(written: WrittenStore, tmp_path: Path, event: Event) -> Standing:
 
 def test_a_policy_that_watch_reverted_is_neither_carried_over_nor_tried(written: WrittenStore, tmp_path: Path) -> None:
     found = taken_back(written, tmp_path, Revert("last_good", "it got worse"))
-    assert found.decisions[0]["reason"] == "accepted before, and taken back: it got worse (pro-q-g2)"
+    assert found.decisions[0].reason == "accepted before, and taken back: it got worse (pro-q-g2)"
     assert (found.proposed, found.carried, found.to_promote) == ([], [], None)
 
 
 def test_a_policy_that_expired_is_proposed_again(written: WrittenStore, tmp_path: Path) -> None:
     found = taken_back(written, tmp_path, Expire("the layout of sales changed"))
-    assert found.decisions[0]["kind"] == "proposal"
+    assert found.decisions[0].kind == "proposal"
 
 
 def test_a_policy_that_a_person_rolled_back_stays_proven_and_waits_for_a_person(
     written: WrittenStore, tmp_path: Path
 ) -> None:
     found = taken_back(written, tmp_path, Revert("last_good", "I do not like it", who="ada"))
-    assert found.decisions[0]["reason"].startswith("accepted before on similar inputs")
+    assert found.decisions[0].reason.startswith("accepted before on similar inputs")
     assert found.to_promote is None
     assert found.promotable(by_hand=True) is not None
 
@@ -237,9 +241,8 @@ def test_what_is_taken_back_later_does_not_change_what_was_decided(written: Writ
     written.observe(QUERY, "r2")
     before = decide(written, "r2").decisions
     written.promote((*chain, next_generation("demo", "q", chain, Revert("last_good", "it got worse"))), "r3")
-    reader = StoreReader(written.workload.store, "demo")
-    (again,) = decisions_for(written.workload, reader, standing(written))
-    assert (again.id, again.reason) == (before[0]["decision_id"], before[0]["reason"])
+    (again,) = decisions_for(written.workload, snapshot(written), standing(written))
+    assert (again.id, again.reason) == (before[0].id, before[0].reason)
 
 
 @pytest.mark.parametrize(
@@ -268,10 +271,9 @@ def test_decide_on_stored_rows_gives_the_same_bytes_whatever_came_later(written:
     written.observe(QUERY, "r2")
     found = decide(written, "r2")
     written.judge(found, FEWER, "accept", "r3")
-    reader = StoreReader(written.workload.store, "demo")
-    again = [decision_row(d) for d in decisions_for(written.workload, reader, standing(written))]
-    stored = [{name: row[name] for name in again[0]} for row in found.decisions]
-    assert again == stored
+    again = [DECISIONS.to_row(d) for d in decisions_for(written.workload, snapshot(written), standing(written))]
+    rows = StoredRows(written.workload.store, "demo").rows("policy_decisions")
+    assert again == [{name: row[name] for name in again[0]} for row in rows]
     assert again[0]["reason"].startswith("rejected before")
 
 
@@ -280,8 +282,7 @@ def test_decide_on_stored_rows_gives_the_same_bytes_whatever_came_later(written:
 
 def test_the_agenda_foresees_what_decide_would_say(written: WrittenStore) -> None:
     written.observe(QUERY, "r1")
-    reader = StoreReader(written.workload.store, "demo")
-    (item,) = agenda_of(written.workload, reader, {"q": standing(written)}, ["q"]).items
+    (item,) = agenda_of(written.workload, snapshot(written), {"q": standing(written)}, ["q"]).items
     assert {s.stage: s.need for s in item.steps} == {
         "observe": "done",
         "decide": "needed",

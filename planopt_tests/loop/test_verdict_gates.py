@@ -11,6 +11,7 @@ from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.verdict_gates import not_regressed, results_equal
 from planopt_assets.model.gate import Gate
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.transitions import Event
 from planopt_tests.promote.events import EXPIRED, REGRESSED, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import FEWER, OTHER, Row, promotion, standing, verdict
@@ -62,7 +63,8 @@ def test_a_policy_in_force_that_was_proven_has_not_regressed() -> None:
 
 
 def criteria(**passed: bool) -> str:
-    return json.dumps([{"name": name.replace("__", ":"), "passed": found} for name, found in passed.items()])
+    unsaid = {"baseline": None, "candidate": None, "threshold": ""}
+    return json.dumps([{"name": name.replace("__", ":"), "passed": found, **unsaid} for name, found in passed.items()])
 
 
 WORSE = {
@@ -110,7 +112,7 @@ def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> Non
     ],
     ids=["no verdict", "rejected", "inconclusive", "verdict on another policy"],
 )
-def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Row | None) -> None:
+def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Verdict | None) -> None:
     gate = not_regressed(standing(active=ACTIVE, promoted_by=proof))
     assert gate == Gate(False, True, "generation 1 has no accepted verdict in the store")
 
@@ -120,7 +122,7 @@ def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Ro
 
 def after(*events: Event, **others: Any) -> Standing:
     chain = chain_of(*events)
-    return standing(active=chain[-1], chain=chain, **others)
+    return standing(chain=chain, **others)
 
 
 WRONG = verdict(FEWER, outcome="reject", results_equal=False, reason="3 rows differ")

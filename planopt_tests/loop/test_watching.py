@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from planopt_assets.loop.watching import due
+from planopt_assets.loop.watching import Watch
+from planopt_assets.model.execution import Execution
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Chain
+from planopt_assets.model.stamp import Stamp
+from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.transitions import Expire, Revert
-from planopt_tests.loop.test_gates import Rows
+from planopt_assets.store.codecs.observing import ARTIFACTS, EXECUTIONS
+from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.promote.events import EXPIRED, REGRESSED, A, B, accept, chain_of, fix, verdict_of
 from planopt_tests.promote.test_watch import MB, ran
 from planopt_tests.rows import Row, captured_row, stored
@@ -20,11 +25,12 @@ pytestmark = pytest.mark.fast
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 PROOF = verdict_of(A, trial_ids=["tri-warm", "tri-a", "tri-b", "tri-o"])
-TRIALS = [stored("trials", trial_id=t, warm_up=t == "tri-warm") for t in PROOF["trial_ids"]]
+TRIALS = [stored("trials", trial_id=t, warm_up=t == "tri-warm") for t in PROOF.trial_ids]
 
 
-def at(hours: float, row: Row) -> Row:
-    return {**row, "recorded_at": START + timedelta(hours=hours)}
+def at(hours: float, run: Execution) -> Row:
+    """An execution as the store holds it, so many hours after the start."""
+    return {**EXECUTIONS.to_row(run), "run_id": "run", "recorded_at": START + timedelta(hours=hours)}
 
 
 def trial(name: str, policy: Policy = A, **changes: Any) -> Row:
@@ -45,15 +51,16 @@ DEAR = {"shuffle_write_bytes": 300 * MB}
 def found(
     *counters: Row,
     chain: Chain | None = None,
-    verdicts: tuple[Row, ...] = (PROOF,),
+    verdicts: tuple[Verdict, ...] = (PROOF,),
     artifacts: tuple[Row, ...] = (),
     tables: tuple[Row, ...] = (),
     inputs: str = "inp_1",
 ) -> Expire | Revert | None:
-    chain = chain_of(accept(A)) if chain is None else chain
-    reader = Rows(runtime_counters=[*EVIDENCE, *counters], trials=TRIALS, input_tables=list(tables))
-    rows = {"verdicts": verdicts, "plan_artifacts": (captured_row("r1"), *artifacts)}
-    return due(reader, "q", chain, [at(2, {}) for _ in chain], rows, inputs)
+    made = chain_of(accept(A)) if chain is None else chain
+    promoted = tuple(replace(p, stamp=Stamp("run", START + timedelta(hours=2))) for p in made)
+    store = MemorySnapshot(runtime_counters=[*EVIDENCE, *counters], trials=TRIALS, input_tables=list(tables))
+    seen = [ARTIFACTS.from_row(row) for row in (captured_row("r1"), *artifacts)]
+    return Watch(store, {"q": promoted} if promoted else {}, {"q": verdicts}, {"q": seen}).due("q", inputs)
 
 
 def test_nothing_is_due_while_nothing_ran_since() -> None:
@@ -64,7 +71,7 @@ def test_a_real_run_that_is_dearer_than_the_trials_is_due_to_revert_with_all_its
     event = found(at(3, ran("obs-r2-q-b0", **DEAR)))
     assert isinstance(event, Revert)
     assert (event.to, event.who) == ("last_good", None)
-    assert event.evidence == ("obs-r2-q-b0", PROOF["verdict_id"])
+    assert event.evidence == ("obs-r2-q-b0", PROOF.id)
 
 
 @pytest.mark.parametrize("purpose", ["observe", "production"])
@@ -126,7 +133,7 @@ def test_another_engine_is_due_to_expire() -> None:
     event = found(artifacts=(CHANGED,), inputs="inp_2")
     assert isinstance(event, Expire)
     assert event.reason == "the engine changed: spark 4.2.0 is spark 4.3.0 now"
-    assert event.evidence == ("obs-r2-q-b0", PROOF["verdict_id"])
+    assert event.evidence == ("obs-r2-q-b0", PROOF.id)
 
 
 def test_an_observation_that_failed_says_nothing_about_the_engine() -> None:
@@ -157,7 +164,7 @@ def test_a_newer_trial_that_found_it_worse_is_due_to_revert() -> None:
     event = found(verdicts=(PROOF, worse), inputs="inp_2")
     assert isinstance(event, Revert)
     assert event.reason == "a later trial found it worse: 3 rows differ"
-    assert event.evidence == (PROOF["verdict_id"], worse["verdict_id"])
+    assert event.evidence == (PROOF.id, worse.id)
     assert found(verdicts=(PROOF, worse), inputs="inp_3") is None  # not about what is read now
 
 

@@ -11,7 +11,8 @@ from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.gate import Gate
 from planopt_assets.model.workload import Query, Workload
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.snapshot import Snapshot
+from planopt_tests.stored_rows import StoredRows
 
 QUERIES = [
     Query("by_shop", sql="SELECT shop, sum(amount) AS total FROM sales WHERE id < 900 GROUP BY shop"),
@@ -31,10 +32,10 @@ def observed(workload: Workload, ids: list[str] | None = None) -> Run:
 
 
 def gates(workload: Workload, name: str) -> dict[str, Gate]:
-    reader = StoreReader(workload.store, workload.name)
-    return evaluate([q.id for q in workload.queries], reader, {}, [name])[name]
+    snapshot = Snapshot(workload.store, workload.name)
+    return evaluate([q.id for q in workload.queries], snapshot, {}, [name])[name]
 
 
 def one(workload: Workload, table: str, **equals: str) -> dict[str, Any]:
-    (row,) = StoreReader(workload.store, workload.name).rows(table, **equals)
+    (row,) = StoredRows(workload.store, workload.name).rows(table, **equals)
     return row

@@ -69,7 +69,8 @@ def _run(spark: SparkSession, capture: Capture, shape: JoinShape) -> dict[str, A
         read = capture.read(plan, phase)
         found[phase] = _lean_physical(read.tree)
         found[f"{phase}_operators"] = [
-            [o.metric_ids, *astuple(o.estimate), o.row_bytes, o.partition_bytes] for o in capture._walk.operators(plan)
+            [o.metric_ids, *astuple(o.estimate), o.row_bytes, o.partition_bytes]
+            for o in capture._walk.walk(plan).operators
         ]
         found["values"] = read.metrics
     return found

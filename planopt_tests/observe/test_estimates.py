@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planopt_assets.model.plan import Estimate, Plan, PlanNode
+from planopt_assets.model.plan import Estimate, Misjudged, Plan, PlanNode
 from planopt_assets.model.scan import Funnel, ScanFacts, Size
 from planopt_assets.observe.plans.estimates import (
-    Misjudged,
     actual_bytes,
     misjudged,
     misled_joins,

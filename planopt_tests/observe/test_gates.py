@@ -10,7 +10,7 @@ import pytest
 
 from planopt_assets.loop.gates import CHECKS
 from planopt_assets.model.gate import Gate
-from planopt_assets.model.observation import History, Observation
+from planopt_assets.model.observation import ObservationHistory
 from planopt_assets.observe.gates import (
     MISLED,
     contract_kept,
@@ -21,15 +21,8 @@ from planopt_assets.observe.gates import (
     protocol_compatible,
     pushdown_effective,
 )
-from planopt_tests.rows import (
-    Row,
-    captured_row,
-    observation,
-    older_row,
-    scan_row,
-    table_row,
-    unsuccessful_row,
-)
+from planopt_tests.observe.seen import Seen, history, seen, seen_in, unsuccessful
+from planopt_tests.rows import Row, captured_row, older_row, scan_row, table_row, unsuccessful_row
 
 pytestmark = pytest.mark.fast
 
@@ -38,24 +31,11 @@ OF_CAPTURED = [plan_topology_stable, pushdown_effective, native_scan, determinis
 OF_BUNDLE = OF_CAPTURED[1:]
 
 
-def history(*observations: Observation, accepted: tuple[str, ...] = ()) -> History:
-    return History(observations, frozenset(f"obs-{run}-q-b0" for run in accepted))
-
-
-def seen(run: str = "r1", scans: tuple[Row, ...] = (), tables: tuple[Row, ...] = (), **columns: Any) -> Observation:
-    """One captured observation with one binding."""
-    return observation(captured_row(run, **columns), scans=scans, tables=tables)
-
-
-def unsuccessful(run: str, status: str = "failed", code: str = "PLN-207", tables: tuple[Row, ...] = ()) -> Observation:
-    return observation(unsuccessful_row(run, status, code), tables=tables)
-
-
 # Queries that there is nothing to say about
 
 
 @pytest.mark.parametrize("gate", GATES, ids=lambda g: g.__name__)
-def test_a_query_that_was_never_observed_passes(gate: Callable[[History], Gate]) -> None:
+def test_a_query_that_was_never_observed_passes(gate: Callable[[ObservationHistory], Gate]) -> None:
     found = gate(history())
     assert (found.passed, found.severe) == (True, False)
     assert found.words in ("not observed yet", "nothing to compare with yet")
@@ -64,32 +44,32 @@ def test_a_query_that_was_never_observed_passes(gate: Callable[[History], Gate])
 @pytest.mark.parametrize(("status", "code"), [("refused", "PLN-101"), ("failed", "PLN-207")])
 @pytest.mark.parametrize("gate", OF_CAPTURED, ids=lambda g: g.__name__)
 def test_a_query_that_did_not_run_has_no_plan_to_look_at(
-    gate: Callable[[History], Gate], status: str, code: str
+    gate: Callable[[ObservationHistory], Gate], status: str, code: str
 ) -> None:
     found = gate(history(seen("r1", scans=(scan_row(finding="x"),)), unsuccessful("r2", status, code)))
     assert found == Gate(True, False, f"nothing to look at: the query was {status} ({code})")
 
 
 def test_one_binding_that_did_not_run_is_the_one_to_name() -> None:
-    both = observation(captured_row("r1", 0), unsuccessful_row("r1", "failed", "PLN-208"))
+    both = seen_in(captured_row("r1", 0), unsuccessful_row("r1", "failed", "PLN-208"))
     assert native_scan(history(both)).words == "nothing to look at: the query was failed (PLN-208)"
 
 
 @pytest.mark.parametrize("gate", OF_BUNDLE, ids=lambda g: g.__name__)
-def test_what_an_older_planopt_did_not_record_is_not_judged(gate: Callable[[History], Gate]) -> None:
-    found = gate(history(observation(older_row("r1"))))
+def test_what_an_older_planopt_did_not_record_is_not_judged(gate: Callable[[ObservationHistory], Gate]) -> None:
+    found = gate(history(seen_in(older_row("r1"))))
     assert found == Gate(True, False, "nothing to look at: an older planopt observed it and did not record this")
 
 
 @pytest.mark.parametrize("gate", GATES, ids=lambda g: g.__name__)
-def test_a_query_that_is_as_it_was_passes_every_gate(gate: Callable[[History], Gate]) -> None:
+def test_a_query_that_is_as_it_was_passes_every_gate(gate: Callable[[ObservationHistory], Gate]) -> None:
     same = [seen(run, scans=(scan_row(),), tables=(table_row(),)) for run in ("r1", "r2")]
-    found = gate(history(observation(older_row("r0")), *same))
+    found = gate(history(seen_in(older_row("r0")), *same))
     assert (found.passed, found.severe) == (True, False)
 
 
 @pytest.mark.parametrize("gate", GATES, ids=lambda g: g.__name__)
-def test_every_gate_says_what_it_asks(gate: Callable[[History], Gate]) -> None:
+def test_every_gate_says_what_it_asks(gate: Callable[[ObservationHistory], Gate]) -> None:
     assert str(gate.__doc__).splitlines()[0].endswith("?")
 
 
@@ -156,7 +136,7 @@ def test_a_scan_that_is_not_the_native_one_is_a_regression(found: Row, words: st
 
 
 def test_a_wrong_scan_in_any_binding_counts() -> None:
-    both = observation(captured_row("r1", 0), captured_row("r1", 1, other_scans=["BatchScan csv"]))
+    both = seen_in(captured_row("r1", 0), captured_row("r1", 1, other_scans=["BatchScan csv"]))
     assert not native_scan(history(both)).passed
 
 
@@ -170,7 +150,7 @@ def test_a_bundle_that_came_out_the_same_passes() -> None:
 
 
 def test_parts_that_were_not_the_same_when_planned_again_are_a_regression() -> None:
-    both = observation(
+    both = seen_in(
         captured_row("r1", 0, unstable_parts=["topology", "plan"]), captured_row("r1", 1, unstable_parts=["plan"])
     )
     assert deterministic(history(both)) == Gate(False, True, "planned twice, and not the same: plan, topology")
@@ -185,7 +165,7 @@ def test_another_bundle_on_the_same_inputs_is_a_regression() -> None:
 
 
 def test_observations_in_between_on_other_inputs_do_not_hide_it() -> None:
-    between = (seen("r2", input_fingerprint="inp_2"), unsuccessful("r3"), observation(older_row("r4")))
+    between = (seen("r2", input_fingerprint="inp_2"), unsuccessful("r3"), seen_in(older_row("r4")))
     assert not deterministic(history(seen("r1"), *between, seen("r5", **OTHER_BUNDLE))).passed
 
 
@@ -201,11 +181,11 @@ def test_it_is_the_last_observation_of_the_same_inputs_that_counts() -> None:
 
 
 def test_an_older_row_has_no_bundle_to_compare_with() -> None:
-    assert deterministic(history(observation(older_row("r1")), seen("r2"))).passed
+    assert deterministic(history(seen_in(older_row("r1")), seen("r2"))).passed
 
 
 def test_another_number_of_bindings_is_nothing_to_compare_with() -> None:
-    two = observation(captured_row("r2", 0, **OTHER_BUNDLE), captured_row("r2", 1, **OTHER_BUNDLE))
+    two = seen_in(captured_row("r2", 0, **OTHER_BUNDLE), captured_row("r2", 1, **OTHER_BUNDLE))
     assert deterministic(history(seen("r1"), two)).passed
 
 
@@ -218,7 +198,7 @@ def test_tables_that_the_engine_can_read_pass() -> None:
 
 
 @pytest.mark.parametrize("seen_", [seen, lambda **t: unsuccessful("r1", "refused", "PLN-212", **t)])
-def test_a_table_with_an_unknown_reader_feature_is_a_regression(seen_: Callable[..., Observation]) -> None:
+def test_a_table_with_an_unknown_reader_feature_is_a_regression(seen_: Callable[..., Seen]) -> None:
     tables = (table_row(), table_row("nation", unknown_reader_features=["sparkles", "glitter"]))
     tables += (table_row("region", unknown_reader_features=["sparkles"]),)
     words = "nation needs sparkles, glitter; region needs sparkles"
@@ -350,7 +330,7 @@ def test_a_small_error_across_the_threshold_passes() -> None:
 def test_a_misled_join_in_any_binding_counts_and_the_worst_factor_is_plotted() -> None:
     first = captured_row("r1", 0, worst_error_factor=None)
     second = captured_row("r1", 1, misled_joins=json.dumps([misled(50.0)]), worst_error_factor=50.0)
-    found = estimates_sane(history(observation(first, second)))
+    found = estimates_sane(history(seen_in(first, second)))
     assert (found.passed, found.numbers) == (False, {"worst_error_factor": 50.0})
 
 

@@ -17,8 +17,8 @@ from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.workload import Query, Workload
-from planopt_assets.store.reader import StoreReader
 from planopt_tests.conftest import make_tables, workload_of
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
@@ -47,7 +47,7 @@ def test_the_artifacts_of_a_query(
     query: str, done: tuple[Workload, dict[str, str]], snapshot: SnapshotAssertion
 ) -> None:
     workload, texts = done
-    reader = StoreReader(workload.store, workload.name)
+    reader = StoredRows(workload.store, workload.name)
     (row,) = reader.rows("plan_artifacts", query_id=query)
     nodes = [n for n in reader.rows("plan_nodes", query_id=query) if n["phase"] == "final"]
     described = texts[query].partition("Reads ")[2]

@@ -18,12 +18,13 @@ from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Workload
-from planopt_assets.observe.evidence import signals_from_json
 from planopt_assets.observe.plans.stored_plan import unpack
+from planopt_assets.store.codecs.forms import signals_from_json
 from planopt_assets.store.lineage import tree
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.observe.observed import QUERIES, gates, observed, one
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
@@ -37,7 +38,7 @@ def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Workl
 
 
 def test_both_readers_of_the_plan_agree(done: Workload) -> None:
-    rows = StoreReader(done.store, done.name).rows("plan_artifacts")
+    rows = StoredRows(done.store, done.name).rows("plan_artifacts")
     assert [r["extractors_disagree"] for r in rows] == [[]] * 4
 
 
@@ -53,7 +54,7 @@ def test_logical_plans_are_stored_whole_and_without_paths_or_ids_of_this_process
 
 
 def test_estimates_stand_beside_what_happened(done: Workload) -> None:
-    reader = StoreReader(done.store, done.name)
+    reader = StoredRows(done.store, done.name)
     nodes = [n for n in reader.rows("plan_nodes", query_id="by_shop") if n["phase"] == "final"]
     scan = next(n for n in nodes if n["kind"].startswith("Scan parquet"))
     assert (scan["statistics_source"], scan["estimated_rows"], scan["actual_rows"]) == ("delta_log", 900, 900)
@@ -115,13 +116,13 @@ def test_the_query_is_understood(done: Workload) -> None:
 
 def test_lineage_names_every_column_that_is_needed_at_its_version(done: Workload) -> None:
     observation = one(done, "plan_artifacts", query_id="joined")["observation_id"]
-    tables = tree(StoreReader(done.store, done.name), observation).parents
+    tables = tree(Snapshot(done.store, done.name), observation).parents
     assert {t.id.partition("@")[0]: t.columns for t in tables} == {"sales": ("shop",), "shops": ("city", "shop")}
 
 
 def test_tasks_add_up_to_the_counters_of_the_execution(done: Workload) -> None:
     counters = one(done, "runtime_counters", query_id="by_shop")
-    tasks = StoreReader(done.store, done.name).rows("task_counters", query_id="by_shop")
+    tasks = StoredRows(done.store, done.name).rows("task_counters", query_id="by_shop")
     assert len(tasks) == counters["tasks"]
     assert {t["status"] for t in tasks} == {"SUCCESS"}
     sums = {
@@ -136,14 +137,14 @@ def test_tasks_add_up_to_the_counters_of_the_execution(done: Workload) -> None:
 
 
 def test_one_query_with_several_bindings_is_one_history(done: Workload) -> None:
-    rows = StoreReader(done.store, done.name).rows("plan_artifacts", query_id="bound")
+    rows = StoredRows(done.store, done.name).rows("plan_artifacts", query_id="bound")
     assert [json.loads(r["parameters"]) for r in rows] == [{"least": 10}, {"least": 1700}]
     assert len({r["canonical_fingerprint"] for r in rows}) == 1
     assert len({r["run_id"] for r in rows}) == 1
 
 
 def test_environment_and_rules_are_stored_once_for_all(done: Workload) -> None:
-    reader = StoreReader(done.store, done.name)
+    reader = StoredRows(done.store, done.name)
     stored = {r["hash"]: r["kind"] for r in reader.rows("provenance")}
     used = {r[c] for r in reader.rows("plan_artifacts") for c in ("planning_env_hash", "rulepack_hash")}
     assert stored.keys() == used
@@ -163,7 +164,7 @@ def test_the_same_inputs_give_the_same_bundle_in_another_run_and_another_place(
     elsewhere = workload_of(done.file.parent, QUERIES, capture="debug", store=str(tmp_path / "store"))
     observed(elsewhere)
     columns = ["bundle_hash", "bundle_parts", "plan_hashes", "snapshot_hash", "contract_hash", "canonical_fingerprint"]
-    both = [StoreReader(w.store, w.name).table("plan_artifacts", columns).to_pylist() for w in (done, elsewhere)]
+    both = [StoredRows(w.store, w.name).table("plan_artifacts", columns).to_pylist() for w in (done, elsewhere)]
     for here, there in zip(*both, strict=True):
         assert here == there
 
@@ -173,10 +174,10 @@ def test_only_debug_keeps_texts_and_reads_the_plan_twice(done: Workload, spark: 
     observed(quiet)
     row = one(quiet, "plan_artifacts")
     assert (row["capture_tier"], row["extractors_disagree"]) == ("always_on", None)
-    assert StoreReader(quiet.store, quiet.name).rows("explains") == []
-    assert StoreReader(quiet.store, quiet.name).rows("task_counters") == []
+    assert StoredRows(quiet.store, quiet.name).rows("explains") == []
+    assert StoredRows(quiet.store, quiet.name).rows("task_counters") == []
     assert one(done, "plan_artifacts", query_id="by_shop")["capture_tier"] == "debug"
-    modes = {r["mode"] for r in StoreReader(done.store, done.name).rows("explains", query_id="by_shop")}
+    modes = {r["mode"] for r in StoredRows(done.store, done.name).rows("explains", query_id="by_shop")}
     assert modes == {"formatted", "formatted_final", "cost", "codegen"}
     sampled = workload_of(tables, [replace(QUERIES[0], debug_sample=1.0)], store=str(tables / "sampled"))
     observed(sampled)

@@ -20,11 +20,11 @@ from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Query
 from planopt_assets.observe.plans.estimates import misled_joins
 from planopt_assets.observe.plans.stored_plan import unpack
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.workload.secrets import learn_secrets
 from planopt_tests.conftest import workload_of
 from planopt_tests.observe.observed import QUERIES, gates, observed, one
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
@@ -127,7 +127,7 @@ def test_a_secret_reaches_no_table_no_progress_and_no_error(spark: SparkSession,
         redaction._known.clear()
         redaction._known.update(before)
     assert "hunter2" not in "\n".join(told)
-    reader = StoreReader(workload.store, workload.name)
+    reader = StoredRows(workload.store, workload.name)
     assert one(workload, "plan_artifacts", query_id="jdbc")["status"] == "refused"
     for name in TABLES:
         for row in reader.rows(name):
@@ -163,7 +163,7 @@ def test_a_changed_predicate_is_named_and_another_spelling_is_no_change(spark: S
     for sql in texts:
         workload = workload_of(tables, [Query("written", sql=sql)], debug_sample=0.0)
         observed(workload)
-    rows = StoreReader(workload.store, workload.name).rows("plan_artifacts")
+    rows = StoredRows(workload.store, workload.name).rows("plan_artifacts")
     # The second spelling stands on what is known of the first.
     assert [r["edits"] for r in rows] == [[], ["predicate: amount > 10 -> amount > 11"]]
     assert rows[0]["canonical_fingerprint"] != rows[1]["canonical_fingerprint"]

@@ -6,8 +6,8 @@ import pytest
 
 from planopt_assets.model.gate import Gate
 from planopt_assets.observe.gates import determinism_tier, plan_topology_stable
-from planopt_tests.observe.test_gates import history, seen, unsuccessful
-from planopt_tests.rows import Row, captured_row, observation, older_row, packed_plan
+from planopt_tests.observe.seen import history, seen, seen_in, unsuccessful
+from planopt_tests.rows import Row, captured_row, older_row, packed_plan
 
 pytestmark = pytest.mark.fast
 
@@ -121,15 +121,15 @@ def test_observations_that_failed_are_skipped() -> None:
 
 
 def test_a_change_in_any_binding_counts() -> None:
-    before, same = (observation(captured_row(run, 0), captured_row(run, 1)) for run in ("r1", "r2"))
-    after = observation(captured_row("r2", 0), captured_row("r2", 1, **CHANGED))
+    before, same = (seen_in(captured_row(run, 0), captured_row(run, 1)) for run in ("r1", "r2"))
+    after = seen_in(captured_row("r2", 0), captured_row("r2", 1, **CHANGED))
     assert plan_topology_stable(history(before, same)).passed
     assert plan_topology_stable(history(before, after)) == REGRESSED
 
 
 def test_one_binding_more_is_another_query() -> None:
     more = {"query_fingerprint": "qry_2"}
-    after = observation(captured_row("r2", 0, **more), captured_row("r2", 1, **more))
+    after = seen_in(captured_row("r2", 0, **more), captured_row("r2", 1, **more))
     found = plan_topology_stable(history(FIRST, after))
     assert (found.passed, found.severe, found.details) == (False, False, "")
 
@@ -144,9 +144,9 @@ def test_a_plan_that_was_too_large_to_keep_is_compared_by_its_hash(which: str) -
 
 
 def test_rows_of_an_older_planopt_are_compared_as_far_as_they_go() -> None:
-    old, newer = observation(older_row("r1")), observation(older_row("r2"))
+    old, newer = seen_in(older_row("r1")), seen_in(older_row("r2"))
     assert plan_topology_stable(history(old, newer)).words == "same plan as accepted, before and after execution"
-    for after in (observation(older_row("r2", **CHANGED)), seen("r2", **CHANGED)):
+    for after in (seen_in(older_row("r2", **CHANGED)), seen("r2", **CHANGED)):
         found = plan_topology_stable(history(old, after))
         assert found == Gate(True, False, "the plan changed with the engine (best_effort)", DIFF)
 

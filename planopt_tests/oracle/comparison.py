@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from planopt_assets.engine.execution.execute import Execution
+from planopt_assets.engine.execution.execute import Measured
 from planopt_assets.model.scan import Size
 from planopt_assets.observe.signals.scans import scans
 from planopt_assets.observe.signals.tree import Tree
@@ -54,7 +54,7 @@ def amount(files: Snapshot, predicate: Predicate) -> Amount:
     return Amount(len(kept), pc.sum(kept).as_py() or 0)
 
 
-def mismatches(done: Execution, expected: Sequence[ExpectedScan]) -> list[str]:
+def mismatches(done: Measured, expected: Sequence[ExpectedScan]) -> list[str]:
     """Everything in which the record and the oracle differ; plan, counters and funnel are looked at one by one."""
     in_plan = [(s.table, Amount(s.files, s.bytes)) for s in scans(Tree(done.final), done.splits)]
     in_funnel = [

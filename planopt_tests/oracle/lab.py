@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planopt_assets.engine.execution.execute import Execution
+from planopt_assets.engine.execution.execute import Measured
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL
@@ -32,7 +32,7 @@ class Lab:
     workspace: Workspace
     pinned: dict[str, Snapshot]
 
-    def run(self, sql: str) -> Execution:
+    def run(self, sql: str) -> Measured:
         query = Query(content_id("qry", sql), sql=sql)
         return self.workspace.execute(query, 0, ORIGINAL, timeout_s=60, tier="always_on")
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from planopt_assets.engine.execution.execute import Execution
+from planopt_assets.engine.execution.execute import Measured
 from planopt_assets.model.plan import Plan
 from planopt_assets.observe.plans.metrics import FILE_BYTES, FILES
 from planopt_tests.oracle.cases import id_
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def recorded(lab: Lab) -> Execution:
+def recorded(lab: Lab) -> Measured:
     """One file of `events`, and no reason to doubt it."""
     done = lab.run("SELECT id FROM events WHERE id = 17")
     assert mismatches(done, [lab.expect("events", id_ == 17)]) == []
@@ -32,12 +32,12 @@ def recorded(lab: Lab) -> Execution:
 
 
 @pytest.mark.parametrize("wrong", [id_ == 67, id_ <= 50, id_ < 0, ANYTHING])
-def test_a_wrong_predicate_is_found(lab: Lab, recorded: Execution, wrong: Predicate) -> None:
+def test_a_wrong_predicate_is_found(lab: Lab, recorded: Measured, wrong: Predicate) -> None:
     """Also one that leaves as many files: they are others, and have other sizes."""
     assert mismatches(recorded, [lab.expect("events", wrong)]) != []
 
 
-def test_a_wrong_range_in_the_log_is_found(lab: Lab, recorded: Execution, tmp_path: Path) -> None:
+def test_a_wrong_range_in_the_log_is_found(lab: Lab, recorded: Measured, tmp_path: Path) -> None:
     log = Path(shutil.copytree(lab.data / "events" / "_delta_log", tmp_path / "_delta_log")) / f"{0:020d}.json"
     log.write_text(log.read_text().replace(r"minValues\":{\"id\":50", r"minValues\":{\"id\":17"))
     (found,) = [
@@ -47,7 +47,7 @@ def test_a_wrong_range_in_the_log_is_found(lab: Lab, recorded: Execution, tmp_pa
     assert "files=2" in found
 
 
-def test_a_missing_or_additional_scan_is_found(lab: Lab, recorded: Execution) -> None:
+def test_a_missing_or_additional_scan_is_found(lab: Lab, recorded: Measured) -> None:
     expected = lab.expect("events", id_ == 17)
     assert mismatches(recorded, []) != []
     assert mismatches(recorded, [expected, expected]) != []
@@ -63,14 +63,14 @@ def with_metric(plan: Plan, name: str, more: int) -> Plan:
 
 
 @pytest.mark.parametrize("metric", [FILES, FILE_BYTES])
-def test_a_wrong_metric_in_the_plan_is_found(lab: Lab, recorded: Execution, metric: str) -> None:
+def test_a_wrong_metric_in_the_plan_is_found(lab: Lab, recorded: Measured, metric: str) -> None:
     wrong = replace(recorded, final=with_metric(recorded.final, metric, 1))
     (found,) = mismatches(wrong, [lab.expect("events", id_ == 17)])
     assert found.startswith("plan: recorded")
 
 
 @pytest.mark.parametrize("counter", ["scan_files", "scan_bytes"])
-def test_a_wrong_counter_is_found(lab: Lab, recorded: Execution, counter: str) -> None:
+def test_a_wrong_counter_is_found(lab: Lab, recorded: Measured, counter: str) -> None:
     more = getattr(recorded.counters, counter) + 1
     wrong = replace(recorded, counters=replace(recorded.counters, **{counter: more}))
     assert len(mismatches(wrong, [lab.expect("events", id_ == 17)])) == 1
@@ -78,7 +78,7 @@ def test_a_wrong_counter_is_found(lab: Lab, recorded: Execution, counter: str) -
 
 @pytest.mark.parametrize("step", ["total", "partition", "scanned", "read"])
 @pytest.mark.parametrize("unit", ["files", "bytes"])
-def test_a_wrong_step_of_the_funnel_is_found(lab: Lab, recorded: Execution, step: str, unit: str) -> None:
+def test_a_wrong_step_of_the_funnel_is_found(lab: Lab, recorded: Measured, step: str, unit: str) -> None:
     (scan,) = recorded.scans
     size = getattr(scan.funnel, step)
     funnel = replace(scan.funnel, **{step: replace(size, **{unit: getattr(size, unit) + 1})})

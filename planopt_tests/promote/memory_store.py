@@ -17,8 +17,10 @@ from planopt_assets.model.promotion import Chain
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.promote.transitions import Expire, Revert
 from planopt_assets.store import writer
-from planopt_assets.store.promotions import newest, verified_chain
-from planopt_assets.store.reader import StoreReader
+from planopt_assets.store.codecs.deciding import VERDICTS
+from planopt_assets.store.promotions import verified_chain
+from planopt_assets.store.store import Store
+from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.rows import Row, standing
 
 Mode = Literal["advise", "auto"]
@@ -60,31 +62,28 @@ class Memory:
 
     def standing(self, mode: Mode) -> Standing:
         chain = self.chain
-        current = {v["candidate_id"]: v for v in self.rows("verdicts") if v["input_fingerprint"] == self.inputs}
-        active = newest(chain)
+        verdicts = list(map(VERDICTS.from_row, self.rows("verdicts")))
+        current = {v.candidate_id: v for v in verdicts if v.input_fingerprint == self.inputs}
         return standing(
             input_fingerprint=self.inputs,
             mode=mode,
             verdicts=list(current.values()),
-            active=active,
             chain=chain,
             due=self.found[1] if self.found and self.found[0] == len(chain) else None,
-            promoted_by=next(
-                (v for v in self.rows("verdicts") if active and v["verdict_id"] == active.verdict_id), None
-            ),
+            unlinked=any(p.id not in {e["child_id"] for e in self.rows("lineage")} for p in chain),
+            promoted_by=next((v for v in verdicts if chain and v.id == chain[-1].verdict_id), None),
         )
 
 
-class MemoryReader(StoreReader):
-    """Reads the tables as they are now."""
+class MemoryStore(Store):
+    """Reads the tables as they are when a snapshot is taken; what is written goes through the real writer."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__("memory", "demo")
+        super().__init__("memory", "demo", lambda: None)  # type: ignore[arg-type, return-value]
         self.memory = memory
 
-    def rows(self, name: str, columns: list[str] | None = None, **equals: str) -> list[Row]:
-        found = [r for r in self.memory.rows(name) if all(r[k] == v for k, v in equals.items())]
-        return [{k: r[k] for k in columns} for r in found] if columns else found
+    def newest(self) -> MemorySnapshot:
+        return MemorySnapshot(**{name: list(rows) for name, rows in self.memory.tables.items()})
 
 
 class MemoryRun(Run):
@@ -95,13 +94,9 @@ class MemoryRun(Run):
     ) -> None:
         memory.runs += 1
         workload = Workload("demo", Path("planopt.yaml"), "memory", (), (Query("q", sql="SELECT 1"),), mode=mode)
-        workspace: Any = SimpleNamespace(workload=workload, spark=None)
+        workspace: Any = SimpleNamespace(workload=workload, store=MemoryStore(memory))
         super().__init__(workspace, f"run-{memory.runs}", by_hand=by_hand)
         self.memory, self.stale = memory, stale
-
-    @property
-    def reader(self) -> StoreReader:
-        return MemoryReader(self.memory)
 
     def standings(self) -> dict[str, Standing]:
         return {"q": self.stale or self.memory.standing(self.workload.mode)}  # type: ignore[arg-type]

@@ -18,7 +18,6 @@ from planopt_assets.loop.run import read_standings
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.store.crash_points import EXIT_CODE, POINTS
 from planopt_assets.store.lineage import Node, tree
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.workload import load_workload
 from planopt_tests.cli.test_cli import NO_JAVA, here, ok
 from planopt_tests.conftest import make_tables, write_workload_file
@@ -26,6 +25,7 @@ from planopt_tests.fresh_python import ROOT
 from planopt_tests.one_pass import OnePass
 from planopt_tests.promote.lenient_planopt import lenient_planopt as planopt
 from planopt_tests.promote.racing_promotion import promote_when_both_are_ready
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.e2e
 
@@ -73,7 +73,7 @@ def test_killed_at_every_point_and_started_again_each_policy_is_promoted_exactly
     for query in facts["queries"]:
         assert query["outcome"] == "accept"
         assert promoted(killed, query["id"]) == [(1, "accepted", query["policy_id"])]
-    store = StoreReader(str(killed / "store"), "tests")
+    store = StoredRows(str(killed / "store"), "tests")
     edges = Counter((r["child_id"], r["parent_id"]) for r in store.rows("lineage", stage="promote"))
     assert set(edges.values()) == {1}
     assert {child for child, _ in edges} == {f"pro-{query}-g1" for query in SQL}
@@ -83,7 +83,7 @@ def test_killed_at_every_point_and_started_again_each_policy_is_promoted_exactly
 
 
 def test_trials_of_a_run_that_died_before_its_verdict_speak_for_nothing(killed: Path) -> None:
-    store = StoreReader(str(killed / "store"), "tests")
+    store = StoredRows(str(killed / "store"), "tests")
     first, second = dict.fromkeys(t["run_id"] for t in store.rows("trials"))
     judged = {trial for v in store.rows("verdicts") for trial in v["trial_ids"]}
     assert {v["run_id"] for v in store.rows("verdicts")} == {second}

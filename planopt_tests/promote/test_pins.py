@@ -11,7 +11,6 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs
 from planopt_assets.promote.pins import known_policy, refuse_unsafe
 from planopt_tests.promote.events import A, B, verdict_of
-from planopt_tests.rows import candidate
 
 pytestmark = pytest.mark.fast
 
@@ -71,12 +70,11 @@ def test_a_policy_that_was_only_slower_may_be_pinned() -> None:
 
 
 def test_a_policy_is_known_by_its_id() -> None:
-    rows = [candidate(A), verdict_of(B)]
-    assert known_policy("q", A.id, rows) == A
-    assert known_policy("q", B.id, rows) == B
+    assert known_policy("q", A.id, [A, B]) == A
+    assert known_policy("q", B.id, [A, B]) == B
     assert known_policy("q", "original", []) == known_policy("q", ORIGINAL.id, []) == ORIGINAL
 
 
 def test_a_policy_the_query_never_had_is_refused() -> None:
     with pytest.raises(PinRefused, match="the query never had a policy pol_nothing"):
-        known_policy("q", "pol_nothing", [candidate(A)])
+        known_policy("q", "pol_nothing", [A])

@@ -20,6 +20,7 @@ from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
 from planopt_assets.promote.transitions import Expire, Revert, Target, next_generation
+from planopt_assets.store.codecs.deciding import VERDICTS
 from planopt_tests.promote.events import A, B, C, verdict_of
 from planopt_tests.promote.memory_store import Killed, Memory, MemoryRun, Mode, written_to
 from planopt_tests.rows import stored
@@ -47,7 +48,8 @@ class Promotions(RuleBasedStateMachine):
             return
         self.memory.runs += 1
         number = self.memory.runs
-        row = verdict_of(policy, number, outcome=outcome, candidate_id=candidate, input_fingerprint=self.memory.inputs)
+        given = {"outcome": outcome, "candidate_id": candidate, "input_fingerprint": self.memory.inputs}
+        row = VERDICTS.to_row(verdict_of(policy, number, **given))
         with written_to(self.memory, dies), suppress(Killed):
             self.memory.write("trials", [stored("trials", policy_id=policy.id)], f"run-{number}:validate", 1)
             self.memory.write("verdicts", [row], f"run-{number}:validate", 1)

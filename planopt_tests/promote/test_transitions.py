@@ -111,10 +111,10 @@ def test_a_promotion_names_the_verdict_the_candidate_and_the_inputs_it_rests_on(
     (made,) = chain_of(accept(A))
     assert (made.id, made.workload, made.query_id, made.who) == ("pro-q-g1", "demo", "q", None)
     assert (made.verdict_id, made.candidate_id, made.input_fingerprint, made.reason) == (
-        row["verdict_id"],
-        row["candidate_id"],
-        row["input_fingerprint"],
-        row["reason"],
+        row.id,
+        row.candidate_id,
+        row.input_fingerprint,
+        row.reason,
     )
 
 
@@ -243,7 +243,7 @@ def test_a_verdict_on_other_inputs_is_stale(inputs: str | None) -> None:
 
 
 def test_a_verdict_that_a_decision_on_the_current_inputs_relies_on_is_not_stale() -> None:
-    event = asked(inputs="inp_2", carried=frozenset({verdict_of(A)["verdict_id"]}))
+    event = asked(inputs="inp_2", carried=frozenset({verdict_of(A).id}))
     assert next_generation("demo", "q", (), event).policy == A
 
 
@@ -254,7 +254,7 @@ def test_a_policy_that_watch_reverted_is_not_promoted_again_by_the_same_verdict(
 
 
 def test_nor_by_one_that_was_known_when_it_was_reverted() -> None:
-    known = replace(REGRESSED, evidence=(verdict_of(A, 2)["verdict_id"],))
+    known = replace(REGRESSED, evidence=(verdict_of(A, 2).id,))
     assert isinstance(refused(chain_of(accept(A), known), accept(A, 2)), VerdictSpent)
 
 
@@ -303,12 +303,12 @@ def test_what_would_change_nothing_is_refused(events: tuple[Event, ...], event: 
 
 def test_watch_ends_the_proof_of_the_policy_in_force_and_of_no_other() -> None:
     chain = chain_of(accept(A), ROLLED_BACK, accept(B), REGRESSED)
-    assert {verdict: by.generation for verdict, by in taken_back(chain).items()} == {verdict_of(B)["verdict_id"]: 4}
+    assert {verdict: by.generation for verdict, by in taken_back(chain).items()} == {verdict_of(B).id: 4}
 
 
 def test_an_expiry_ends_all_that_was_proven_before_it_and_nothing_after() -> None:
     chain = chain_of(accept(A), accept(B), EXPIRED, accept(A, 2))
     assert {verdict: by.generation for verdict, by in taken_back(chain).items()} == {
-        verdict_of(A)["verdict_id"]: 3,
-        verdict_of(B)["verdict_id"]: 3,
+        verdict_of(A).id: 3,
+        verdict_of(B).id: 3,
     }

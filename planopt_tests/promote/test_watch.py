@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.counters import Counters
+from planopt_assets.model.execution import Execution
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.promote.watch import Limits, Regression, regression
+from planopt_assets.store.codecs.observing import EXECUTIONS
 from planopt_tests.rows import FEWER, Row
 
 pytestmark = pytest.mark.fast
@@ -28,12 +31,14 @@ PROVEN: Row = {
 }
 
 
-def ran(name: str, policy: str = FEWER.id, purpose: str = "production", **changes: Any) -> Row:
+def ran(name: str, policy: str = FEWER.id, purpose: str = "production", **changes: Any) -> Execution:
+    """One execution, by the columns it is stored in."""
     counters = dict.fromkeys(Counters.names(), 0) | PROVEN
-    return {"execution_id": name, "policy_id": policy, "purpose": purpose, "binding": 0, **counters, **changes}
+    known = {"execution_id": name, "query_id": "q", "policy_id": policy, "purpose": purpose, "binding": 0}
+    return EXECUTIONS.from_row({**known, **counters, **changes})
 
 
-def trials(**original: Any) -> list[Row]:
+def trials(**original: Any) -> list[Execution]:
     """Six pairs: original twice as dear, unless told."""
     dear = {"shuffle_write_bytes": 90 * MB, "tasks": 45, "cpu_ns": 12 * 10**9, "wall_ns": 6 * 10**9}
     clocks = [1.00, 1.02, 0.98, 1.01, 0.99, 1.00]
@@ -51,16 +56,22 @@ AS_BEFORE = ran("exe-o", ORIGINAL.id, shuffle_write_bytes=90 * MB, tasks=45, cpu
 """Original in the user's own job, at the price it has in trials."""
 
 
-def _timed(row: Row, share: float) -> Row:
-    return {**row, **{name: int(row[name] * share) for name in ("cpu_ns", "wall_ns") if row[name] is not None}}
+def changed(run: Execution, **changes: Any) -> Execution:
+    """The same run with other values in some of its columns."""
+    return EXECUTIONS.from_row({**EXECUTIONS.to_row(run), **changes})
 
 
-def grown(factor: float, **changes: Any) -> Row:
+def _timed(run: Execution, share: float) -> Execution:
+    clocks = {name: int(value * share) for name in ("cpu_ns", "wall_ns") if (value := run.counter(name)) is not None}
+    return replace(run, counters=replace(run.counters, **clocks))  # type: ignore[arg-type]
+
+
+def grown(factor: float, **changes: Any) -> Execution:
     """A run on inputs `factor` times as large, at the same price for each row."""
     return ran("obs-later", **{**{name: int(value * factor) for name, value in PROVEN.items()}, **changes})
 
 
-def watched(*later: Row, control: tuple[Row, ...] = ()) -> str:
+def watched(*later: Execution, control: tuple[Execution, ...] = ()) -> str:
     found = regression(trials(), later, control)
     return found.reason if found else ""
 
@@ -173,10 +184,10 @@ def test_a_job_that_writes_is_compared_where_original_was_written_too() -> None:
 
 
 def test_a_binding_is_compared_with_its_own_trials() -> None:
-    small = [{**row, "binding": 1, "shuffle_write_bytes": 8 * MB} for row in trials()]
+    small = [changed(run, binding=1, shuffle_write_bytes=8 * MB) for run in trials()]
     later = ran("obs-1", binding=1, shuffle_write_bytes=80 * MB)
     assert regression([*trials(), *small], [later]) is not None
-    assert regression([*trials(), *small], [{**later, "binding": 0}]) is None
+    assert regression([*trials(), *small], [changed(later, binding=0)]) is None
 
 
 def test_without_trials_nothing_can_be_said() -> None:
@@ -186,7 +197,7 @@ def test_without_trials_nothing_can_be_said() -> None:
 # Clocks need repeats and an interval
 
 
-def slow(factor: float, runs: int, **changes: Any) -> list[Row]:
+def slow(factor: float, runs: int, **changes: Any) -> list[Execution]:
     spread = [1.0, 1.03, 0.97, 1.02, 0.98]
     return [_timed(ran(f"obs-{i}", **changes), factor * spread[i % len(spread)]) for i in range(runs)]
 
@@ -198,9 +209,9 @@ def test_clocks_are_not_believed_before_five_runs() -> None:
 
 def test_clocks_of_a_user_s_job_say_nothing_where_original_never_ran_there() -> None:
     assert watched(*slow(3.0, 9)) == ""
-    assert watched(*slow(3.0, 9), control=({**AS_BEFORE, "action": "write"},)) == ""
+    assert watched(*slow(3.0, 9), control=(changed(AS_BEFORE, action="write"),)) == ""
     assert watched(*slow(3.0, 9), control=(AS_BEFORE,)) != ""
-    assert watched(*[{**row, "purpose": "observe"} for row in slow(3.0, 9)]) != ""
+    assert watched(*[changed(run, purpose="observe") for run in slow(3.0, 9)]) != ""
 
 
 def test_a_clock_that_got_slower_says_by_how_much_and_how_surely() -> None:
@@ -222,7 +233,7 @@ def test_noise_that_could_be_chance_is_no_regression() -> None:
 
 def test_a_clock_slower_than_proven_but_not_than_original_stays() -> None:
     dear = trials(cpu_ns=3 * 10**10, wall_ns=15 * 10**9)
-    control = ({**AS_BEFORE, "cpu_ns": 3 * 10**10, "wall_ns": 15 * 10**9},)
+    control = (changed(AS_BEFORE, cpu_ns=3 * 10**10, wall_ns=15 * 10**9),)
     assert regression(dear, slow(2.0, 20), control) is None
     assert regression(dear, slow(4.0, 20), control) is not None
 
@@ -239,7 +250,7 @@ def test_clocks_of_inputs_of_another_size_are_not_compared() -> None:
 
 
 def test_runs_without_any_spread_need_no_interval() -> None:
-    same = [row for row in trials() if row["policy_id"] == FEWER.id][:1] * 3
+    same = [run for run in trials() if run.policy_id == FEWER.id][:1] * 3
     assert regression(same, [ran(f"obs-{i}", cpu_ns=2 * 10**10) for i in range(5)], (AS_BEFORE,)) is not None
     assert regression(same, [ran(f"obs-{i}") for i in range(5)], (AS_BEFORE,)) is None
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.fast
 
 WORKLOAD = Workload("tpch_demo", Path("planopt.yaml"), "store", (), ())
 EVIL = "<script>alert('&')</script>"
+UNSAID = {"passed": None, "baseline": None, "candidate": None, "threshold": ""}
 CRITERIA = json.dumps(
     [{"name": "tasks", "passed": True, "baseline": 100.0, "candidate": 40.0, "threshold": "at most 2 x", "note": ""}]
 )
@@ -50,7 +51,7 @@ NASTY = {
         query_id=EVIL,
         decisions=[decision(reason=EVIL, rule=EVIL, arithmetic=json.dumps({EVIL: EVIL}))],
         candidates=[candidate(reason=EVIL, diff=EVIL)],
-        verdicts=[verdict(FEWER, reason=EVIL, criteria=json.dumps([{"name": EVIL, "note": EVIL}]))],
+        verdicts=[verdict(FEWER, reason=EVIL, criteria=json.dumps([UNSAID | {"name": EVIL, "note": EVIL}]))],
     )
 }
 

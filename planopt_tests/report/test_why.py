@@ -11,7 +11,9 @@ from planopt_tests.rows import FEWER, candidate, decision, promotion, standing, 
 
 pytestmark = pytest.mark.fast
 
-CRITERIA = [{"name": "tasks", "passed": True, "baseline": 100.0, "candidate": 40.0, "threshold": "at most 2 x"}]
+CRITERIA = [
+    {"name": "tasks", "passed": True, "baseline": 100.0, "candidate": 40.0, "threshold": "at most 2 x", "note": ""}
+]
 ACCEPTED = standing(
     decisions=[decision()], candidates=[candidate()], verdicts=[verdict(FEWER, criteria=json.dumps(CRITERIA))]
 )
@@ -32,7 +34,7 @@ def test_why_names_the_policy_in_force_with_its_generation() -> None:
 def test_why_holds_every_decision_with_its_arithmetic() -> None:
     assert why_facts(ACCEPTED)["decisions"] == [
         {
-            "id": "dec_proposal",
+            "id": decision().id,
             "rule": "right_size_shuffle",
             "kind": "proposal",
             "reason": "the largest shuffle is small",
@@ -44,7 +46,7 @@ def test_why_holds_every_decision_with_its_arithmetic() -> None:
 def test_why_holds_every_candidate_with_what_changes_in_its_plan() -> None:
     assert why_facts(ACCEPTED)["candidates"] == [
         {
-            "id": f"can_{FEWER.id[4:]}",
+            "id": candidate().id,
             "policy": "shuffle.partitions=2",
             "kept": True,
             "reason": "the plan changes",

@@ -18,10 +18,10 @@ from pyspark.sql import SparkSession
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.store import compaction, writer
 from planopt_assets.store.compaction import MOST_SMALL_FILES, Compacted, compact_store
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import write_workload_file
+from planopt_tests.stored_rows import StoredRows
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 ARTIFACTS = "plan_artifacts"
@@ -55,7 +55,7 @@ def files(root: Path, table: str = ARTIFACTS) -> int:
 
 
 def rows(root: Path) -> list[dict[str, Any]]:
-    return [row for w in ("w", "another") for row in StoreReader(str(root), w).rows(ARTIFACTS)]
+    return [row for w in ("w", "another") for row in StoredRows(str(root), w).rows(ARTIFACTS)]
 
 
 @pytest.mark.fast

@@ -12,9 +12,10 @@ from deltalake import write_deltalake
 
 from planopt_assets.errors import RowNotFound
 from planopt_assets.model.ids import content_id
+from planopt_assets.store.codecs.deciding import EDGES
 from planopt_assets.store.lineage import KINDS, edges, kind_of, tree
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.rows import FEWER, promotion
 
 pytestmark = pytest.mark.fast
@@ -50,7 +51,7 @@ def test_there_is_one_kind_for_every_prefix() -> None:
 
 
 def test_there_is_one_edge_for_every_parent() -> None:
-    assert edges("q", "validate", VERDICT, [CANDIDATE, TRIAL]) == [
+    assert [EDGES.to_row(e) for e in edges("q", "validate", VERDICT, [CANDIDATE, TRIAL])] == [
         {
             "query_id": "q",
             "child_kind": "verdict",
@@ -72,11 +73,11 @@ def test_a_row_made_from_nothing_has_no_edge() -> None:
 
 
 def test_edges_fit_the_lineage_table() -> None:
-    assert set(edges("q", "validate", VERDICT, [TRIAL])[0]) <= set(TABLES["lineage"].names)
+    assert set(EDGES.to_row(edges("q", "validate", VERDICT, [TRIAL])[0])) <= set(TABLES["lineage"].names)
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> StoreReader:
+def snapshot(tmp_path: Path) -> Snapshot:
     """A store in which a verdict came from a candidate and a trial, and both from two tables."""
     made = {
         VERDICT: [CANDIDATE, TRIAL],
@@ -91,12 +92,16 @@ def reader(tmp_path: Path) -> StoreReader:
         "run_id": "1f2e",
         "recorded_at": datetime(2026, 1, 1, tzinfo=UTC),
     }
-    rows = [{**common, **edge} for child, parents in made.items() for edge in edges("q", "any", child, parents)]
+    rows = [
+        {**common, **EDGES.to_row(edge)}
+        for child, parents in made.items()
+        for edge in edges("q", "any", child, parents)
+    ]
     write_deltalake(tmp_path / "lineage", pa.Table.from_pylist(rows, schema=TABLES["lineage"]))
-    return StoreReader(str(tmp_path), "demo")
+    return Snapshot(str(tmp_path), "demo")
 
 
-def test_the_tree_of_a_row_goes_down_to_tables_with_versions(reader: StoreReader) -> None:
+def test_the_tree_of_a_row_goes_down_to_tables_with_versions(snapshot: Snapshot) -> None:
     observation = {
         "kind": "observation",
         "id": OBSERVATION,
@@ -106,7 +111,7 @@ def test_the_tree_of_a_row_goes_down_to_tables_with_versions(reader: StoreReader
         ],
     }
     decision = {"kind": "decision", "id": DECISION, "came_from": [observation]}
-    assert tree(reader, VERDICT).facts() == {
+    assert tree(snapshot, VERDICT).facts() == {
         "kind": "verdict",
         "id": VERDICT,
         "came_from": [
@@ -116,23 +121,23 @@ def test_the_tree_of_a_row_goes_down_to_tables_with_versions(reader: StoreReader
     }
 
 
-def test_a_table_is_described_with_the_columns_that_were_needed(reader: StoreReader) -> None:
-    lineitem, orders = tree(reader, OBSERVATION).parents
+def test_a_table_is_described_with_the_columns_that_were_needed(snapshot: Snapshot) -> None:
+    lineitem, orders = tree(snapshot, OBSERVATION).parents
     assert lineitem.describe() == "table lineitem@v12 (l_orderkey, l_tag.name)"
     assert orders.describe() == "table orders@v3"
 
 
-def test_the_tree_is_plain_data(reader: StoreReader) -> None:
-    facts = tree(reader, TRIAL).facts()
+def test_the_tree_is_plain_data(snapshot: Snapshot) -> None:
+    facts = tree(snapshot, TRIAL).facts()
     assert json.loads(json.dumps(facts)) == facts
 
 
-def test_an_id_nobody_stored_is_an_error_that_says_where_to_find_one(reader: StoreReader) -> None:
+def test_an_id_nobody_stored_is_an_error_that_says_where_to_find_one(snapshot: Snapshot) -> None:
     with pytest.raises(RowNotFound, match="planopt status --json") as error:
-        tree(reader, "ver-unknown")
+        tree(snapshot, "ver-unknown")
     assert error.value.code == "PLN-304"
 
 
-def test_rows_of_another_workload_have_no_lineage_here(reader: StoreReader) -> None:
+def test_rows_of_another_workload_have_no_lineage_here(snapshot: Snapshot) -> None:
     with pytest.raises(RowNotFound):
-        tree(StoreReader(reader.root, "another"), VERDICT)
+        tree(Snapshot(snapshot.root, "another"), VERDICT)

@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from planopt_assets.loop.histories import histories
 from planopt_assets.store import writer
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.snapshot import Snapshot
+from planopt_tests.stored_rows import StoredRows
 
 FIRST_VERSION = {
     "plan_artifacts": "python_version",
@@ -50,7 +51,7 @@ def old_store(tmp_path: Path) -> Path:
 
 @pytest.mark.fast
 def test_rows_of_the_first_version_have_nulls_for_what_came_later(old_store: Path) -> None:
-    reader = StoreReader(str(old_store), "w")
+    reader = StoredRows(str(old_store), "w")
     for table in FIRST_VERSION:
         (row,) = reader.rows(table)
         later = set(TABLES[table].names) - set(first_schema(table).names)
@@ -60,9 +61,9 @@ def test_rows_of_the_first_version_have_nulls_for_what_came_later(old_store: Pat
 
 @pytest.mark.fast
 def test_tables_that_did_not_exist_are_empty_and_history_goes_back_to_the_first_row(old_store: Path) -> None:
-    reader = StoreReader(str(old_store), "w")
+    reader = StoredRows(str(old_store), "w")
     assert reader.rows("scan_outcomes") == []
-    assert [o.run_id for o in histories(reader, ["q"])["q"].observations] == ["r1"]
+    assert [o.run_id for o in histories(Snapshot(reader.root, "w"), ["q"])["q"].observations] == ["r1"]
 
 
 @pytest.mark.spark
@@ -71,6 +72,6 @@ def test_a_new_row_lands_beside_the_old_ones_and_brings_the_columns(spark: Spark
     writer.append(
         lambda: spark, str(old_store), workload="w", run_id="r2", stage="observe", rows={"plan_artifacts": [row]}
     )
-    rows = StoreReader(str(old_store), "w").rows("plan_artifacts")
+    rows = StoredRows(str(old_store), "w").rows("plan_artifacts")
     assert [(r["schema_version"], r["bundle_hash"]) for r in rows] == [(1, None), (SCHEMA_VERSION, "bun_1")]
     assert spark.read.format("delta").load(f"{old_store}/plan_artifacts").columns == TABLES["plan_artifacts"].names

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.errors import ChainBroken
-from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.model.promotion import Promotion
-from planopt_assets.store.promotions import newest, verified_chain
-from planopt_tests.promote.events import REGRESSED, accept, chain_of, fix
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.promotion import Promotion, in_force
+from planopt_assets.promote.transitions import Accept
+from planopt_assets.store.promotions import verified_chain
+from planopt_tests.promote.events import REGRESSED, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import FEWER, OTHER, Row
 
 pytestmark = pytest.mark.fast
@@ -64,12 +65,12 @@ def test_the_order_in_which_the_rows_are_read_does_not_matter(order: list[int]) 
 
 
 def test_the_newest_promotion_is_in_force() -> None:
-    assert newest(verified_chain("demo", "q", rows())) == CHAIN[-1]
+    assert in_force(verified_chain("demo", "q", rows())) == CHAIN[-1].policy
 
 
 def test_a_query_that_was_never_promoted_has_no_chain_and_nothing_in_force() -> None:
     assert verified_chain("demo", "q", []) == ()
-    assert newest(()) is None
+    assert in_force(()) == ORIGINAL
 
 
 # Broken
@@ -129,8 +130,13 @@ def test_the_chain_of_another_workload_is_not_this_ones() -> None:
         verified_chain("another", "q", rows())
 
 
+def _as_it_was_named(policy: Policy) -> Accept:
+    verdict = verdict_of(policy, candidate_id=f"can_{policy.id[4:]}")
+    return Accept(verdict.id, verdict.candidate_id, "inp_1", (verdict,))
+
+
 def test_a_chain_of_an_older_planopt_has_the_hashes_it_always_had() -> None:
-    first, second = chain_of(accept(FEWER), accept(OTHER))
+    first, second = chain_of(*(_as_it_was_named(policy) for policy in (FEWER, OTHER)))
     later = dict.fromkeys(("restores", "who", "evidence_ids"))
     assert verified_chain("demo", "q", [stored(p) | later for p in (first, second)]) == (first, second)
     assert first.chain_hash == "chn_bf7b0e24eceb6e0d"

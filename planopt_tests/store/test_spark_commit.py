@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from planopt_assets.errors import StoreWriteFailed
 from planopt_assets.store import writer
-from planopt_assets.store.reader import StoreReader
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +25,7 @@ def test_rows_written_through_spark_are_read_like_all_others_and_a_repeated_stag
 ) -> None:
     for run_id, child in (("r1", "c1"), ("r1", "again"), ("r2", "c2")):
         append(spark, f"file://{tmp_path}", run_id, child)
-    assert sorted(r["child_id"] for r in StoreReader(str(tmp_path), "w").rows("lineage")) == ["c1", "c2"]
+    assert sorted(r["child_id"] for r in StoredRows(str(tmp_path), "w").rows("lineage")) == ["c1", "c2"]
 
 
 def test_both_ways_of_writing_go_on_where_the_other_stopped(spark: SparkSession, tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_both_ways_of_writing_go_on_where_the_other_stopped(spark: SparkSession,
     append(spark, f"file://{tmp_path}", "r2", "c2")
     append(spark, f"file://{tmp_path}", "r1", "again")
     append(spark, str(tmp_path), "r2", "again")
-    assert sorted(r["child_id"] for r in StoreReader(str(tmp_path), "w").rows("lineage")) == ["c1", "c2"]
+    assert sorted(r["child_id"] for r in StoredRows(str(tmp_path), "w").rows("lineage")) == ["c1", "c2"]
 
 
 def test_a_store_that_cannot_be_written_is_one_error_that_says_so(spark: SparkSession, tmp_path: Path) -> None:

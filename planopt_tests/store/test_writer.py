@@ -13,9 +13,9 @@ from deltalake import write_deltalake
 from planopt_assets.errors import StoreWriteFailed
 from planopt_assets.model import redaction
 from planopt_assets.store import writer
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.no_spark import no_spark
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
 
@@ -35,7 +35,7 @@ def stored(number: int) -> dict[str, Any]:
 
 def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     append(tmp_path, runtime_counters=[run(0, tasks=7, action="frame"), run(1, tasks=None)])
-    rows = StoreReader(str(tmp_path), "demo").rows("runtime_counters")
+    rows = StoredRows(str(tmp_path), "demo").rows("runtime_counters")
     assert [(r["execution_id"], r["tasks"], r["action"]) for r in rows] == [
         ("exe-1f2e-q-0", 7, "frame"),
         ("exe-1f2e-q-1", None, None),
@@ -46,7 +46,7 @@ def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
 def test_every_call_is_one_commit_of_each_table_it_has_rows_for(tmp_path: Path) -> None:
     append(tmp_path, runtime_counters=[run(0), run(1)], lineage=[])
     append(tmp_path, "r2", runtime_counters=[run(2)], lineage=[])
-    reader = StoreReader(str(tmp_path), "demo")
+    reader = StoredRows(str(tmp_path), "demo")
     assert (reader.version("runtime_counters"), reader.version("lineage")) == (1, -1)
 
 
@@ -56,7 +56,7 @@ def test_an_older_table_gets_the_columns_it_lacks(tmp_path: Path) -> None:
     row = {"workload": "demo", "query_id": "q", "execution_id": "obs-1", "schema_version": 1}
     write_deltalake(tmp_path / "runtime_counters", pa.Table.from_pylist([row], schema=schema))
     append(tmp_path, runtime_counters=[run(0, note="why")])
-    rows = {r["execution_id"]: r["note"] for r in StoreReader(str(tmp_path), "demo").rows("runtime_counters")}
+    rows = {r["execution_id"]: r["note"] for r in StoredRows(str(tmp_path), "demo").rows("runtime_counters")}
     assert rows == {"obs-1": None, "exe-1f2e-q-0": "why"}
 
 
@@ -69,13 +69,13 @@ def test_a_store_that_cannot_be_written_is_one_error_that_says_so(tmp_path: Path
 def test_secrets_do_not_reach_the_store(tmp_path: Path) -> None:
     redaction.learn(["hunter2-hunter2"])
     append(tmp_path, runtime_counters=[run(0, note="cannot log in with hunter2-hunter2")])
-    assert StoreReader(str(tmp_path), "demo").rows("runtime_counters")[0]["note"] == "cannot log in with ***"
+    assert StoredRows(str(tmp_path), "demo").rows("runtime_counters")[0]["note"] == "cannot log in with ***"
 
 
 def test_the_same_run_and_stage_again_changes_nothing(tmp_path: Path) -> None:
     append(tmp_path, runtime_counters=[run(0)])
     append(tmp_path, runtime_counters=[run(1)])
-    reader = StoreReader(str(tmp_path), "demo")
+    reader = StoredRows(str(tmp_path), "demo")
     assert reader.version("runtime_counters") == 0
     assert [r["execution_id"] for r in reader.rows("runtime_counters")] == ["exe-1f2e-q-0"]
 
@@ -83,7 +83,7 @@ def test_the_same_run_and_stage_again_changes_nothing(tmp_path: Path) -> None:
 def test_an_older_version_of_a_transaction_is_skipped_and_a_newer_one_is_not(tmp_path: Path) -> None:
     for version in (2, 1, 2, 3):
         writer.write(no_spark, str(tmp_path), "runtime_counters", [stored(version)], app_id="a", version=version)
-    rows = StoreReader(str(tmp_path), "demo").rows("runtime_counters")
+    rows = StoredRows(str(tmp_path), "demo").rows("runtime_counters")
     assert sorted(r["execution_id"] for r in rows) == ["exe-1f2e-q-2", "exe-1f2e-q-3"]
 
 
@@ -99,7 +99,7 @@ def test_of_many_that_write_at_once_nothing_is_lost_and_nothing_is_there_twice(
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(commits, range(4)))
-    rows = StoreReader(str(tmp_path), "demo").rows("runtime_counters")
+    rows = StoredRows(str(tmp_path), "demo").rows("runtime_counters")
     numbers = [int(r["execution_id"].rpartition("-")[2]) for r in rows]
     assert len(numbers) == len(set(numbers)) == (10 if one_transaction else 40)
     assert {n % 100 for n in numbers} == set(range(10))

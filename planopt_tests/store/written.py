@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from planopt_assets.model.promotion import Chain
 from planopt_assets.model.signals import Signals
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.bundle import schemas_of
-from planopt_assets.observe.evidence import signals_json
 from planopt_assets.observe.sql.canonical import canonical_form
+from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.decide.cases import WORKED
 from planopt_tests.promoted import promotion_row
@@ -87,7 +88,7 @@ class WrittenStore:
                 "topology_hash": "top_1",
                 "tables": json.dumps([{**_plain(pinned)}]),
                 "settings": json.dumps(dict(WORKED.settings)),
-                "signals": signals_json(Signals(exchanges=execution.exchanges)),
+                "signals": dumped(asdict(Signals(exchanges=execution.exchanges))),
                 "canonical_fingerprint": canonical.fingerprint,
                 "canonical_form": canonical.form,
                 "canonical_sql": canonical.sql,

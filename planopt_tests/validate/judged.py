@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planopt_assets.model.counters import Counters
-from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
@@ -26,12 +26,12 @@ def pairs_of(ratio: float, count: int = 9, **candidate: Any) -> list[Pair]:
     return [pair(counters(cpu_s=3.0), counters(cpu_s=3.0 * ratio * n, **candidate)) for n in noise]
 
 
-def verdict_on(pairs: list[Pair], objective: Any = "cpu", *, done: bool = True, rules: Rules = RULES) -> Verdict:
+def verdict_on(pairs: list[Pair], objective: Any = "cpu", *, done: bool = True, rules: Rules = RULES) -> Judgement:
     verdict = judge(pairs, objective=objective, rules=rules, done=done)
     assert verdict is not None
     return verdict
 
 
-def criterion(verdict: Verdict, name: str) -> Any:
+def criterion(verdict: Judgement, name: str) -> Any:
     (found,) = [c for c in verdict.criteria if c.name == name]
     return found

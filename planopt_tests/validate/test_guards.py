@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.pairs import Pair
 from planopt_tests.loop.fake_workspace import SLIGHTLY_LESS
 from planopt_tests.measured import MIB, counters
@@ -59,7 +59,7 @@ GUARDS: dict[str, tuple[int, int]] = {  # baseline, the most that is allowed
 }
 
 
-def guarded(name: str, candidate: int) -> Verdict:
+def guarded(name: str, candidate: int) -> Judgement:
     noise = pairs_of(0.5)
     return verdict_on(
         [

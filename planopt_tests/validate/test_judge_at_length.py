@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.counters import Counters
-from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.pairs import Pair
 from planopt_tests.loop.fake_workspace import HALF_THE_WORK, SLIGHTLY_LESS
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.fast
 # Simulated experiments, judged round by round as experiment.py does
 
 
-def simulated(seed: str, ratio: float, deviation: float, *, one_noise: bool = False, **candidate: int) -> Verdict:
+def simulated(seed: str, ratio: float, deviation: float, *, one_noise: bool = False, **candidate: int) -> Judgement:
     """One experiment of a query of 3 s with log-normal noise; CPU and wall have each its own, or share it."""
     draw = random.Random(seed)
 
@@ -103,5 +103,5 @@ def test_with_done_there_is_always_a_verdict_and_it_says_why(runs: list[tuple[fl
 
 
 def test_the_judge_answers_the_same_again() -> None:
-    ask: Callable[[], Verdict] = lambda: verdict_on(pairs_of(0.8))  # noqa: E731
+    ask: Callable[[], Judgement] = lambda: verdict_on(pairs_of(0.8))  # noqa: E731
     assert repr(ask()) == repr(ask())

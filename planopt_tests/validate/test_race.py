@@ -73,9 +73,9 @@ def test_whoever_does_less_work_in_its_first_run_goes_first_and_what_cannot_go_w
     eight = Policy.of({"spark.sql.shuffle.partitions": "8"})
     behaviour = working({**HALF, eight: 1.5}, {FEWER: HALF_THE_WORK, eight: {"tasks": 60}})
     outcome = experiment(FakeWorkspace(behaviour), eight, FEWER)
-    assert [j.verdict.outcome for j in outcome.judged] == ["inconclusive", "accept"]
+    assert [j.judgement.outcome for j in outcome.judged] == ["inconclusive", "accept"]
     reason = "outrun: shuffle.partitions=2 is accepted, and both cannot be in force"
-    assert outcome.judged[0].verdict.reason == reason
+    assert outcome.judged[0].judgement.reason == reason
     assert len(outcome.trials) == 3 + 2 * FEW
 
 
@@ -83,9 +83,9 @@ def test_a_combination_runs_before_its_parts_and_they_need_no_run_once_it_is_acc
     both = FEWER.merged(OTHER)
     behaviour = working({**HALF, both: 1.0}, {both: HALF_THE_WORK})
     outcome = experiment(FakeWorkspace(behaviour), FEWER, OTHER, both)
-    assert [j.verdict.outcome for j in outcome.judged] == ["inconclusive", "inconclusive", "accept"]
+    assert [j.judgement.outcome for j in outcome.judged] == ["inconclusive", "inconclusive", "accept"]
     reason = f"not tried by itself: it is part of {both.describe()}, which is accepted"
-    assert {j.verdict.reason for j in outcome.judged[:2]} == {reason}
+    assert {j.judgement.reason for j in outcome.judged[:2]} == {reason}
     assert {t.policy_id for t in outcome.trials} == {ORIGINAL.id, both.id}
 
 
@@ -93,7 +93,7 @@ def test_a_combination_that_fails_leaves_the_race_to_its_parts() -> None:
     both = FEWER.merged(OTHER)
     spills = {both: {"disk_spill_bytes": 9 * MIB}, FEWER: HALF_THE_WORK, OTHER: {"tasks": 60}}
     outcome = experiment(FakeWorkspace(working({**HALF, OTHER: 2.0, both: 1.0}, spills)), FEWER, OTHER, both)
-    assert [j.verdict.outcome for j in outcome.judged] == ["accept", "accept", "reject"]  # both may be in force
+    assert [j.judgement.outcome for j in outcome.judged] == ["accept", "accept", "reject"]  # both may be in force
     first = [t for t in outcome.trials if t.warm_up]
     assert [t.policy_id for t in first] == [ORIGINAL.id, both.id, FEWER.id, OTHER.id]
     assert len(outcome.trials) == (2 + 2) + 2 + 2 * 2 * FEW
@@ -108,8 +108,8 @@ def test_the_first_run_of_a_part_that_waited_is_a_warm_up_too() -> None:
         return Ran(3.0 if policy is ORIGINAL else 1.5 if before else 8.0, counted=HALF_THE_WORK)
 
     outcome = experiment(FakeWorkspace(behaviour), FEWER, both)
-    assert outcome.judged[0].verdict.gain is not None
-    assert outcome.judged[0].verdict.gain.ratio == pytest.approx(0.5)
+    assert outcome.judged[0].judgement.gain is not None
+    assert outcome.judged[0].judgement.gain.ratio == pytest.approx(0.5)
 
 
 def test_a_candidate_that_reads_more_is_dropped_after_one_counted_round() -> None:
@@ -149,7 +149,7 @@ def test_a_candidate_is_stopped_when_its_own_budget_ends() -> None:
 def test_a_candidate_stopped_by_its_own_budget_does_not_stop_the_others() -> None:
     behaviour = working({ORIGINAL: 9.0, FEWER: 4.0, OTHER: 1.0}, {OTHER: HALF_THE_WORK})
     outcome = experiment(FakeWorkspace(behaviour, budgets=Budgets(per_candidate=10.0)), FEWER, OTHER)
-    assert [j.verdict.outcome for j in outcome.judged] == ["inconclusive", "accept"]
+    assert [j.judgement.outcome for j in outcome.judged] == ["inconclusive", "accept"]
 
 
 def test_what_was_learned_before_the_budget_ended_is_kept() -> None:

@@ -23,7 +23,7 @@ from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, MIB, SHUFFLE_ROW_NS, SORT_ROW_NS
 from planopt_assets.decide.setting_in_force import in_force
 from planopt_assets.decide.shuffle_settings import size_of, unrecorded
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.signals import Join, JoinInput, SideName
 
@@ -160,7 +160,7 @@ def _sides(join: Join, threshold: int) -> list[SideName]:
     ]
 
 
-def _chance(execution: Execution, join: Join, threshold: int) -> Chance | None:
+def _chance(execution: ObservedExecution, join: Join, threshold: int) -> Chance | None:
     """The smaller of the inputs that may be broadcast; None where a size that decides is not known."""
     sides = [s for s in _sides(join, threshold) if join.side(s).bytes is not None]
     if not sides:
@@ -174,7 +174,7 @@ def _chance(execution: Execution, join: Join, threshold: int) -> Chance | None:
     return Chance(join, side, spared * per_row - small.rows * BUILD_ROW_NS)
 
 
-def _shuffled_above(execution: Execution, join: Join) -> int:
+def _shuffled_above(execution: ObservedExecution, join: Join) -> int:
     """Rows a join further up would have to shuffle itself: it now lives on the partitions this join leaves."""
     tables = {*join.left.tables, *join.right.tables}
     above = (

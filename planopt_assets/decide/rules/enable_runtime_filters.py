@@ -23,7 +23,7 @@ from planopt_assets.decide.prices import CPU_PER_ROW_NS
 from planopt_assets.decide.row_prices import MIB, SHUFFLE_ROW_NS, SORT_ROW_NS
 from planopt_assets.decide.scan_prices import PROBE_ROW_NS
 from planopt_assets.decide.setting_in_force import bytes_in_force, switched_on
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Join, Scan, SideName
 
 NAME = "enable_runtime_filters"
@@ -101,7 +101,7 @@ def enable_runtime_filters(evidence: Evidence) -> Answer:
     )
 
 
-def _filters(execution: Execution, join: Join) -> Iterator[Filter]:
+def _filters(execution: ObservedExecution, join: Join) -> Iterator[Filter]:
     """From either side onto the other, where Spark would try and everything about it is known."""
     for large_name in SIDES:
         small, large = join.side(OTHER[large_name]), join.side(large_name)

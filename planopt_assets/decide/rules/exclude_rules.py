@@ -20,7 +20,7 @@ from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
 from planopt_assets.decide.join_sides import SHUFFLED_JOINS
 from planopt_assets.decide.row_prices import SHUFFLE_ROW_NS, SORT_ROW_NS
 from planopt_assets.decide.setting_in_force import in_force
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Join
 
 NAME = "exclude_rules"
@@ -55,7 +55,7 @@ def exclude_rules(evidence: Evidence) -> Answer:
     )
 
 
-def _useless_semi_joins(execution: Execution) -> int:
+def _useless_semi_joins(execution: ObservedExecution) -> int:
     """What shuffled semi- and anti-joins that filter nothing would save above the join they were moved below."""
     return sum(_saved_above(j, execution.joins) for j in execution.joins if j.kind in ("LeftSemi", "LeftAnti"))
 
@@ -69,7 +69,7 @@ def _saved_above(semi: Join, joins: tuple[Join, ...]) -> int:
     return (rows - kept) * (SHUFFLE_ROW_NS + SORT_ROW_NS) if kept <= KEEPS_FEW * rows else 0
 
 
-_COSTS: dict[str, Callable[[Execution], int]] = {
+_COSTS: dict[str, Callable[[ObservedExecution], int]] = {
     f"{_CATALYST}.PushDownLeftSemiAntiJoin": _useless_semi_joins,
     f"{_CATALYST}.PushLeftSemiLeftAntiThroughJoin": _useless_semi_joins,
 }

@@ -22,7 +22,7 @@ from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
 from planopt_assets.decide.row_prices import LOOKUP_ROW_NS, RESORT_ROW_NS
 from planopt_assets.decide.setting_in_force import in_force
 from planopt_assets.decide.shuffle_settings import unrecorded
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Aggregation
 
 NAME = "partial_aggregation"
@@ -103,7 +103,7 @@ def _nothing(steps: list[Step], over_many_rows: int, facts: dict[str, int | floa
     return no_change(words, facts)
 
 
-def _step(execution: Execution, aggregation: Aggregation) -> Step | None:
+def _step(execution: ObservedExecution, aggregation: Aggregation) -> Step | None:
     """None where the rows that left it or the tasks it ran in are not known."""
     stage = next((s for s in execution.stages if aggregation.node in s.nodes), None)
     rows, left = aggregation.rows_in, aggregation.rows_partial

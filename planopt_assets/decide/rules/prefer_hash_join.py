@@ -17,7 +17,7 @@ from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
 from planopt_assets.decide.join_sides import OTHER, SIDES, feeding, may_hash
 from planopt_assets.decide.row_prices import HASH_ROW_NS, MIB, SORT_ROW_NS
 from planopt_assets.decide.shuffle_settings import ADVISORY, adaptive, size_of, unrecorded
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.signals import Join, SideName
 
@@ -98,7 +98,7 @@ def _sides(join: Join) -> list[SideName]:
     return [s for s in SIDES if may_hash(join.kind, s) and join.side(s).shuffled]
 
 
-def _table(execution: Execution, join: Join) -> Table | None:
+def _table(execution: ObservedExecution, join: Join) -> Table | None:
     """Of the smaller input; None where a size that decides is not known.
 
     In memory a partition is larger than written by the same factor as the whole; merged ones are an even share.

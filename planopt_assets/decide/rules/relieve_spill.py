@@ -18,7 +18,7 @@ from planopt_assets.decide.prices import CPU_PER_TASK_NS
 from planopt_assets.decide.row_prices import MIB, SPILL_BYTE_NS
 from planopt_assets.decide.setting_in_force import in_force
 from planopt_assets.decide.shuffle_settings import ADVISORY, coalesces, partitions_knob, size_of, unrecorded
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Exchange, Scan, Spill, Stage
 
 NAME = "relieve_spill"
@@ -107,7 +107,7 @@ def _proposal(evidence: Evidence, cases: list[Case], facts: dict[str, int | floa
     )
 
 
-def _case(execution: Execution, spill: Spill) -> Case | None:
+def _case(execution: ObservedExecution, spill: Spill) -> Case | None:
     """Where the operator ran and what it read; None where stages are not known or nothing feeds it that can be cut."""
     stage = next((s for s in execution.stages if spill.node in s.nodes), None)
     if stage is None or stage.tasks == 0:

@@ -19,7 +19,7 @@ from planopt_assets.decide.join_sides import SHUFFLED_JOINS, fed_side, may_split
 from planopt_assets.decide.row_prices import MIB, SHUFFLE_ROW_NS, SORT_ROW_NS
 from planopt_assets.decide.setting_in_force import in_force, switched_on
 from planopt_assets.decide.shuffle_settings import ADVISORY, adaptive, size_of, unrecorded
-from planopt_assets.model.evidence import Evidence, Execution
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Exchange
 
 NAME = "split_skew"
@@ -73,7 +73,7 @@ def split_skew(evidence: Evidence) -> Answer:
 
 
 def _proposal(
-    evidence: Evidence, left_whole: list[tuple[Execution, Exchange]], facts: dict[str, int | float | str]
+    evidence: Evidence, left_whole: list[tuple[ObservedExecution, Exchange]], facts: dict[str, int | float | str]
 ) -> Answer:
     worst = _worst(left_whole)
     smallest = min(x.largest_bytes or 0 for _, x in left_whole)  # the settings must reach every one of them
@@ -101,17 +101,17 @@ def _proposal(
     )
 
 
-def _worst(left_whole: list[tuple[Execution, Exchange]]) -> Exchange:
+def _worst(left_whole: list[tuple[ObservedExecution, Exchange]]) -> Exchange:
     return max((x for _, x in left_whole), key=lambda x: (x.largest_bytes or 0, -x.node))
 
 
-def _finding(left_whole: list[tuple[Execution, Exchange]]) -> str:
+def _finding(left_whole: list[tuple[ObservedExecution, Exchange]]) -> str:
     worst = _worst(left_whole)
     sizes = f"one partition has {worst.largest_bytes or 0:,} bytes, the median {worst.median_bytes or 0:,}"
     return f"{sizes}, and Spark leaves it whole"
 
 
-def _splittable(execution: Execution, exchange: Exchange) -> bool:
+def _splittable(execution: ObservedExecution, exchange: Exchange) -> bool:
     """Whether the join that reads it is a shuffled one, may have this side cut, and more than one task wrote it."""
     if not any(j.strategy in SHUFFLED_JOINS for j in execution.joins):
         return False

@@ -27,33 +27,34 @@ _MOST_ROW_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
-    """Wall clock and CPU of the driver and its Python workers over one step."""
+class Elapsed:
+    """Wall clock and CPU of the driver and its Python workers over one step; a user's job shares the process, so there
+    the CPU is unknown.
+    """
 
-    wall_ns: int
-    cpu_ns: int
+    wall_ns: int | None
+    cpu_ns: int | None
 
 
 def count(
-    planning: Sequence[Clock],
-    running: Clock,
+    planning: Sequence[Elapsed],
+    running: Elapsed,
     stages: list[dict[str, Any]],
-    final: Plan,
+    final: Plan | None,
     scans: Sequence[ScanFacts] | None,
     *,
     planning_jobs: int,
     jobs: int,
-    result_rows: int,
+    result_rows: int | None,
     cpu_has_executors: bool,
 ) -> Counters:
-    """`scans` is None where the plan was not asked for: what it would tell stays unknown."""
+    """What is not there is unknown in the counters: the plan that ran, its scans, the CPU of the driver."""
     executor_cpu = _sum(stages, "executorCpuTime")
-    planning_wall, planning_cpu = sum(c.wall_ns for c in planning), sum(c.cpu_ns for c in planning)
+    planning_wall, planning_cpu = _known(c.wall_ns for c in planning), _known(c.cpu_ns for c in planning)
+    writing_tasks = sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"])
     return Counters(
-        wall_ns=planning_wall + running.wall_ns,
-        # In local mode tasks are threads of the driver; those that ended meanwhile are in the stages only.
-        cpu_ns=planning_cpu
-        + (max(running.cpu_ns, executor_cpu) if cpu_has_executors else running.cpu_ns + executor_cpu),
+        wall_ns=(planning_wall or 0) + (running.wall_ns or 0),
+        cpu_ns=_cpu(planning_cpu, running.cpu_ns, executor_cpu, cpu_has_executors=cpu_has_executors),
         planning_wall_ns=planning_wall,
         planning_cpu_ns=planning_cpu,
         planning_jobs=planning_jobs,
@@ -64,10 +65,8 @@ def count(
         stages=len(stages),
         tasks=_sum(stages, "numCompleteTasks"),
         failed_tasks=_sum(stages, "numFailedTasks"),
-        shuffle_write_tasks=sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]),
+        shuffle_write_tasks=writing_tasks,
         input_rows=_sum(stages, "inputRecords"),
-        scan_files=_scanned(final, scans, FILES),
-        scan_bytes=_scanned(final, scans, FILE_BYTES),
         shuffle_write_bytes=_sum(stages, "shuffleWriteBytes"),
         shuffle_write_rows=_sum(stages, "shuffleWriteRecords"),
         shuffle_read_bytes=_sum(stages, "shuffleReadBytes"),
@@ -77,14 +76,32 @@ def count(
         peak_memory_bytes=max((s["peakExecutionMemory"] for s in stages), default=0),
         result_rows=result_rows,
         killed_tasks=_sum(stages, "numKilledTasks"),
-        broadcast_bytes=_broadcast(final),
-        cache_reads=sum(n.kind.startswith("InMemoryTableScan") for n in final.nodes),
-        shuffle_blocks=_blocks(sum(s["numCompleteTasks"] for s in stages if s["shuffleWriteRecords"]), final),
-        map_memory_bytes=_map_memory(final),
-        sort_fallback_tasks=None if final.extractor == EXPLAIN_TEXT else total(final, SORT_FALLBACKS),
         input_bytes=_sum(stages, "inputBytes"),
+        **_of_plan(final, scans, writing_tasks),
         **(_funnel(scans) if scans is not None else {}),
     )
+
+
+def _cpu(planning: int | None, running: int | None, executors: int, *, cpu_has_executors: bool) -> int | None:
+    """In local mode tasks are threads of the driver; those that ended meanwhile are in the stages only."""
+    if planning is None or running is None:
+        return None
+    return planning + (max(running, executors) if cpu_has_executors else running + executors)
+
+
+def _of_plan(final: Plan | None, scans: Sequence[ScanFacts] | None, writing_tasks: int) -> dict[str, int | None]:
+    """What only the plan that ran tells; unknown where it is not at hand."""
+    if final is None:
+        return {"scan_files": None, "scan_bytes": None}
+    return {
+        "scan_files": _scanned(final, scans, FILES),
+        "scan_bytes": _scanned(final, scans, FILE_BYTES),
+        "broadcast_bytes": _broadcast(final),
+        "cache_reads": sum(n.kind.startswith("InMemoryTableScan") for n in final.nodes),
+        "shuffle_blocks": _blocks(writing_tasks, final),
+        "map_memory_bytes": _map_memory(final),
+        "sort_fallback_tasks": None if final.extractor == EXPLAIN_TEXT else total(final, SORT_FALLBACKS),
+    }
 
 
 def _scanned(final: Plan, scans: Sequence[ScanFacts] | None, metric: str) -> int:

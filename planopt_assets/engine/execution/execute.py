@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.execution.bounded import Progress, bounded
-from planopt_assets.engine.execution.counting import Clock, count
+from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.engine.execution.disturbance import disturbance
 from planopt_assets.engine.results.digest import in_sequence, read_digest, sequence_of, with_digest
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
-    """One finished execution: counters, digest of the result, and the plan it ended with.
+class Measured:
+    """What the engine measured of one execution: counters, digest of the result, and the plan it ended with.
 
     The rest is there only where the plan itself was asked for.
     """
@@ -95,7 +95,7 @@ def execute(
     instruments: Instruments,
     digest: bool = True,
     in_order: bool = False,
-) -> Execution:
+) -> Measured:
     """Build, plan and run a frame; planning jobs are counted apart from the query's own.
 
     With `in_order` the digest covers the place of every row too; their hashes are collected, eight bytes each.
@@ -144,9 +144,9 @@ def execute(
     )
     disturbed = disturbance(counters.failed_tasks, instruments.executors.count() - lost)
     if tier is None:
-        return Execution(counters, result, final, disturbed=disturbed)
+        return Measured(counters, result, final, disturbed=disturbed)
     analyzed = instruments.inspector.analyzed(run.frame)
-    return Execution(
+    return Measured(
         counters,
         result,
         final,
@@ -171,8 +171,8 @@ class _Run:
     query_execution: Any
     executed_plan: Any
     rows: int
-    planning: list[Clock]
-    running: Clock
+    planning: list[Elapsed]
+    running: Elapsed
     initial: Plan | None
     splits: dict[str, list[int]]
     scans: Any  # as planned; None where the plan was not asked for
@@ -257,9 +257,9 @@ class _Stopwatch:
         self._cpu, self._start = cpu, cpu.read()
         self._wall = time.perf_counter_ns()
 
-    def stop(self) -> Clock:
+    def stop(self) -> Elapsed:
         wall = time.perf_counter_ns() - self._wall
-        return Clock(wall, self._cpu.since(self._start))
+        return Elapsed(wall, self._cpu.since(self._start))
 
 
 def _first_line(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from planopt_assets.engine.frames.callables import ARROW
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import policy_text
 from planopt_assets.engine.jvm.bridge import Jvm
-from planopt_assets.engine.user_job.production import Executions, RealRun
+from planopt_assets.engine.user_job.production import Executions, RanAs
 from planopt_assets.engine.user_job.user_session import (
     MARKER,
     bound_to_scans,
@@ -30,6 +30,7 @@ from planopt_assets.model.policy import Policy
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from planopt_assets.model.execution import Execution
     from planopt_assets.model.workload import Table
 
 
@@ -150,9 +151,9 @@ class PolicySession:
         """The columns of the workload's tables that a text names, as they are in this session."""
         return schemas_in(self.spark, named_in(text, self._tables))
 
-    def runs(self, frame: DataFrame | None) -> list[RealRun]:
+    def runs(self, frame: DataFrame | None, ran_as: RanAs) -> list[Execution]:
         """What was executed in this session so far, and has ended."""
-        return self._executions.runs(self.marker, self._after, frame)
+        return self._executions.runs(self.marker, self._after, frame, ran_as)
 
     def _renew(self, tables: Sequence[Table]) -> None:
         if bound_to_scans(self.policy.settings):

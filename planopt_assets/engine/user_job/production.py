@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from planopt_assets.engine.capture.capture import Capture
-from planopt_assets.engine.execution.counting import Clock, count
+from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.engine.jvm.bridge import each
 from planopt_assets.engine.user_job.user_session import MARKER
+from planopt_assets.model.counters import Counters
+from planopt_assets.model.execution import Action, Execution
 from planopt_assets.model.plan import Plan
 
 if TYPE_CHECKING:
@@ -25,25 +27,16 @@ _PATIENCE_MS = 2_000
 _LOOKS, _BETWEEN_LOOKS_S = 10, 0.05
 _WRITES = ("Execute ", "AppendData", "Overwrite", "CreateTableAsSelect", "ReplaceTableAsSelect", "WriteToDataSource")
 _DELTAS_OWN = ("Delta: ", "$anonfun$recordDeltaOperation")
-# The driver process also does the user's other work, and an action does not say how many rows it returned.
-_NEVER_KNOWN = ("cpu_ns", "planning_cpu_ns", "result_rows")
-_KNOWN_FROM_THE_PLAN = (
-    *("planning_wall_ns", "scan_files", "scan_bytes", "broadcast_bytes", "cache_reads", "shuffle_blocks"),
-    *("map_memory_bytes", "sort_fallback_tasks"),
-)
 
 
 @dataclass(frozen=True, slots=True)
-class RealRun:
-    """One action of the user's, with what it cost.
+class RanAs:
+    """Whose executions are asked for, and how they are to be named."""
 
-    `frame`: the frame's own plan ran as a whole (`collect`, `toPandas`). `write`: its result was written. `other`:
-    Spark planned something else on top of it that may need less or more (`count`, `show`), or ran it a second time.
-    """
-
-    action: Literal["frame", "write", "other"]
-    error: str  # empty: it succeeded
-    counters: dict[str, int | None]  # None where this kind of run does not tell
+    query_id: str
+    policy_id: str  # what really held
+    binding: int | None
+    note: str  # why that is not the policy in force; empty where it is
 
 
 class Executions:
@@ -59,7 +52,7 @@ class Executions:
         """The number of the last execution so far."""
         return next((int(e.executionId()) for e in self._backwards()), -1)
 
-    def runs(self, marker: str, after: int, frame: DataFrame | None) -> list[RealRun]:
+    def runs(self, marker: str, after: int, frame: DataFrame | None, ran_as: RanAs) -> list[Execution]:
         """Every finished action since `after` in the session with this marker, oldest first."""
         self._bus.waitUntilEmpty(_PATIENCE_MS)
         trees = self._trees(marker, after)
@@ -70,7 +63,20 @@ class Executions:
             trees = self._trees(marker, after)
         own = _OwnPlan(self._capture, frame) if frame is not None else None
         found = [self._run(executions, own) for executions in trees if all(_ended(e) for e in executions)]
-        return [run for run in found if run is not None]
+        return [
+            Execution(
+                f"exe-{marker}-{ran_as.query_id}-{number}",
+                ran_as.query_id,
+                "production",
+                ran_as.policy_id,
+                ran_as.binding,
+                counters,
+                action=action,
+                status="failed" if error else "ok",
+                note=error or ran_as.note or None,
+            )
+            for number, (action, error, counters) in enumerate(run for run in found if run is not None)
+        ]
 
     def _trees(self, marker: str, after: int) -> list[list[Any]]:
         """The executions of each action, newest first, so the action itself comes last; oldest action first."""
@@ -90,7 +96,7 @@ class Executions:
             yield from (page.apply(i) for i in reversed(range(page.size())))
             end = start
 
-    def _run(self, executions: Sequence[Any], own: _OwnPlan | None) -> RealRun | None:
+    def _run(self, executions: Sequence[Any], own: _OwnPlan | None) -> tuple[Action, str, Counters] | None:
         top = executions[-1]
         deltas = [str(e.description()).startswith(_DELTAS_OWN) for e in executions]
         if deltas[-1]:
@@ -102,21 +108,19 @@ class Executions:
         if not jobs and plan is None:
             return None  # a command, such as naming a view, or a text that could not be analysed
         total_ms = int(top.completionTime().get().getTime()) - int(top.submissionTime())
-        planning_ms = min(own.planning_ms, total_ms) if own is not None and plan is not None else 0
+        planning_ms = min(own.planning_ms, total_ms) if own is not None and plan is not None else None
         counters = count(
-            [Clock(planning_ms * 1_000_000, 0)],
-            Clock((total_ms - planning_ms) * 1_000_000, 0),
+            [Elapsed(None if planning_ms is None else planning_ms * 1_000_000, None)],
+            Elapsed((total_ms - (planning_ms or 0)) * 1_000_000, None),
             self._capture.stages_of(jobs),
-            plan or Plan("final", (), ""),
+            plan,
             None,
             planning_jobs=len(planning_jobs),
             jobs=len(jobs),
-            result_rows=0,
+            result_rows=None,  # an action does not say how many rows it returned
             cpu_has_executors=False,
         )
-        unknown = _NEVER_KNOWN if plan is not None else _NEVER_KNOWN + _KNOWN_FROM_THE_PLAN
-        action: Literal["frame", "write", "other"] = "frame" if plan is not None else self._action(top)
-        return RealRun(action, error[:400], {**asdict(counters), **dict.fromkeys(unknown)})
+        return "frame" if plan is not None else self._action(top), error[:400], counters
 
     def _action(self, execution: Any) -> Literal["write", "other"]:
         nodes = self._store.planGraph(execution.executionId()).allNodes()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planopt_assets.errors import PromotionRefused
-from planopt_assets.loop.run import Run, StageResult
-from planopt_assets.model.promotion import Chain, Promotion, in_force
-from planopt_assets.promote.transitions import Accept, next_generation
-from planopt_assets.store.promotions import commit, promotion_edges
+from planopt_assets.loop.run import Run, StageResult, words_of
+from planopt_assets.model.promotion import Promotion, in_force
+from planopt_assets.promote.transitions import Accept, Event, next_generation
+from planopt_assets.store.codecs.deciding import EDGES, VERDICTS
+from planopt_assets.store.lineage import promotion_edges
+from planopt_assets.store.tried import linked_promotions
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
+    from planopt_assets.model.records import Edge
+    from planopt_assets.model.verdict import Verdict
 
 STAGE = "promote"
 
@@ -23,71 +27,91 @@ def promote(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 
     Asked by hand for a query without an accepted verdict on its current inputs, it refuses, and promotes nothing.
     """
-    standings = run.standings()
+    steps = run.steps(STAGE, query_ids)
     if run.by_hand:
-        for query_id in query_ids:
-            _refuse_by_hand(run, standings[query_id])
-    lineage = missing_edges(run.reader.rows("lineage", ["child_id"], stage=STAGE), standings)
+        for standing, _ in steps:
+            _refuse_by_hand(run, standing)
+    unlinked = [standing for standing, step in steps if step.needed and standing.unlinked]
+    lineage = missing_edges(linked_promotions(run.snapshot), unlinked) if unlinked else []
     results = []
-    for query_id in query_ids:
-        standing, made = standings[query_id], []
-        if run.workload.mode != "observe" and standing.due is not None:
-            made.append(next_generation(run.workload.name, query_id, standing.chain, standing.due))
-            commit(lambda: run.workspace.spark, run.reader, made[-1], run.run_id)
-            standing = replace(standing, chain=(*standing.chain, made[-1]), active=made[-1], due=None)
-        verdict = chosen(standing, by_hand=run.by_hand)
-        if verdict is not None and (run.workload.mode == "auto" or run.by_hand):
-            event = accept_event(standing, verdict, _stored(run, query_id), by_hand=run.by_hand)
-            made.append(next_generation(run.workload.name, query_id, standing.chain, event))
-            commit(lambda: run.workspace.spark, run.reader, made[-1], run.run_id)
-            standing, verdict = replace(standing, chain=(*standing.chain, made[-1]), active=made[-1]), None
-        lineage += [edge for promotion in made for edge in promotion_edges(promotion)]
-        results.append(_result(standing, made, waiting=verdict is not None))
-        run.progress(STAGE, query_id, results[-1].summary)
-    run.append(STAGE, {"lineage": lineage})
+    for standing, step in steps:
+        done = _Promoted(run, standing)
+        if step.needed:
+            done.take_back()
+        if step.needed or run.by_hand:
+            done.put_in_force()
+        lineage += [edge for promotion in done.made for edge in promotion_edges(promotion)]
+        results.append(done.result())
+        run.progress(STAGE, standing.query_id, results[-1].summary)
+    run.append(STAGE, {EDGES: lineage})
     return results
 
 
-def chosen(standing: Standing, *, by_hand: bool) -> dict[str, Any] | None:
+class _Promoted:
+    """One query on its way through the stage: what is in force, and the generations made so far."""
+
+    def __init__(self, run: Run, standing: Standing) -> None:
+        self._run, self._standing = run, standing
+        self.made: list[Promotion] = []
+
+    def take_back(self) -> None:
+        """Write what watch found due."""
+        if self._standing.due is not None:
+            self._add(self._standing.due)
+            self._standing = replace(self._standing, due=None)
+
+    def put_in_force(self) -> None:
+        """Promote what was accepted: by its verdict as the store has it now."""
+        run, verdict = self._run, self._chosen
+        if verdict is not None and (run.workload.mode == "auto" or run.by_hand):
+            stored = _stored(run, self._standing.query_id)
+            self._add(accept_event(self._standing, verdict, stored, by_hand=run.by_hand))
+
+    def result(self) -> StageResult:
+        return _result(self._standing, self.made, waiting=self._chosen is not None)
+
+    @property
+    def _chosen(self) -> Verdict | None:
+        return chosen(self._standing, by_hand=self._run.by_hand)
+
+    def _add(self, event: Event) -> None:
+        standing = self._standing
+        promotion = next_generation(self._run.workload.name, standing.query_id, standing.chain, event)
+        self._run.commit(promotion)
+        self.made.append(promotion)
+        self._standing = replace(standing, chain=(*standing.chain, promotion))
+
+
+def chosen(standing: Standing, *, by_hand: bool) -> Verdict | None:
     """The verdict to promote by; a person who asks gets a refusal for the best one, not silence."""
     verdict = standing.promotable(by_hand=by_hand)
     if verdict is None and by_hand and standing.best is not None:
         fixed = standing.active is not None and standing.active.fixed
-        return standing.best if fixed or in_force(standing.chain).id != standing.best["policy_id"] else None
+        return standing.best if fixed or in_force(standing.chain) != standing.best.policy else None
     return verdict
 
 
-def accept_event(
-    standing: Standing, verdict: dict[str, Any], stored: Sequence[dict[str, Any]], *, by_hand: bool
-) -> Accept:
+def accept_event(standing: Standing, verdict: Verdict, stored: Sequence[Verdict], *, by_hand: bool) -> Accept:
     """The promotion that a verdict asks for, to be checked against what the store holds now."""
     return Accept(
-        verdict_id=verdict["verdict_id"],
-        candidate_id=verdict["candidate_id"],
+        verdict_id=verdict.id,
+        candidate_id=verdict.candidate_id,
         inputs=standing.input_fingerprint,
         stored=tuple(stored),
-        carried=frozenset(v["verdict_id"] for v in standing.carried),
+        carried=frozenset(v.id for v in standing.carried),
         by_hand=by_hand,
     )
 
 
-def missing_edges(known: Sequence[dict[str, Any]], standings: dict[str, Standing]) -> list[dict[str, Any]]:
+def missing_edges(linked: Collection[str], standings: Sequence[Standing]) -> list[Edge]:
     """Edges of promotions whose run was killed between the commit and its lineage."""
-    recorded = {row["child_id"] for row in known}
-    chained = [promotion for standing in standings.values() for promotion in standing.chain]
-    return [edge for promotion in chained if promotion.id not in recorded for edge in promotion_edges(promotion)]
+    chained = [promotion for standing in standings for promotion in standing.chain]
+    return [edge for promotion in chained if promotion.id not in linked for edge in promotion_edges(promotion)]
 
 
-def words_of(chain: Chain) -> dict[str, str]:
-    """State and reason of what is in force, for Dagster and `--json`."""
-    if not chain:
-        return {"state": "original", "reason": "nothing was ever promoted"}
-    return {"state": chain[-1].state, "reason": chain[-1].reason}
-
-
-def _stored(run: Run, query_id: str) -> list[dict[str, Any]]:
+def _stored(run: Run, query_id: str) -> list[Verdict]:
     """Read just now: what the standing was made from may be older."""
-    return run.reader.rows("verdicts", query_id=query_id)
+    return run.store.newest().read(VERDICTS, query_id=query_id)
 
 
 def _refuse_by_hand(run: Run, standing: Standing) -> None:

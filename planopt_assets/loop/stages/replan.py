@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planopt_assets.loop.planned import planned_candidate
-from planopt_assets.loop.run import Run, StageResult, unchanged
+from planopt_assets.loop.run import Run, StageResult, nothing_to_do
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.records import Edge
 from planopt_assets.replan.candidates import Proposed, combination, next_singles
+from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES
 from planopt_assets.store.lineage import edges
 
 if TYPE_CHECKING:
@@ -21,25 +23,21 @@ STAGE = "replan"
 
 def replan(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     """Candidates for every query with proposals; each says what changes, or why it was dropped."""
-    standings = run.standings()
-    rows: dict[str, list[dict[str, Any]]] = {"lineage": [], "candidate_plans": []}
+    lineage: list[Edge] = []
+    planned: list[Candidate] = []
     results = []
-    for query_id in query_ids:
-        standing = standings[query_id]
-        if standing.replanned:
-            words = "no proposal to plan" if not standing.proposed else "inputs unchanged, evidence stands"
-            results.append(unchanged(query_id, STAGE) if standing.proposed else StageResult(query_id, False, words))
-            continue
-        if not standing.decided:
-            results.append(StageResult(query_id, False, "nothing decided for these inputs: materialize decide first"))
+    for standing, step in run.steps(STAGE, query_ids):
+        query_id = standing.query_id
+        if not step.needed:
+            results.append(nothing_to_do(query_id, step))
             continue
         candidates = _candidates(run, run.workload.query(query_id), standing)
+        planned += candidates
         for candidate in candidates:
-            rows["candidate_plans"].append(_row(candidate))
-            rows["lineage"] += edges(query_id, STAGE, candidate.id, candidate.decision_ids)
+            lineage += edges(query_id, STAGE, candidate.id, candidate.decision_ids)
         results.append(_result(query_id, candidates))
         run.progress(STAGE, query_id, results[-1].summary)
-    run.append(STAGE, rows)
+    run.append(STAGE, {EDGES: lineage, CANDIDATES: planned})
     return results
 
 
@@ -59,23 +57,6 @@ def _candidates(run: Run, query: Query, standing: Standing) -> list[Candidate]:
     if together := combination(proposed, tried):
         plan(*together)
     return found
-
-
-def _row(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "query_id": candidate.query_id,
-        "candidate_id": candidate.id,
-        "policy_id": candidate.policy.id,
-        "policy": candidate.policy.to_json(),
-        "decision_ids": list(candidate.decision_ids),
-        "kept": candidate.kept,
-        "reason": candidate.reason,
-        "diff": candidate.diff,
-        "plan_fingerprint": candidate.plan_fingerprint,
-        "topology_hash": candidate.topology_hash,
-        "input_fingerprint": candidate.input_fingerprint,
-        "took_effect": list(candidate.took_effect),
-    }
 
 
 def _result(query_id: str, candidates: list[Candidate]) -> StageResult:

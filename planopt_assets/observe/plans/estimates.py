@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from planopt_assets.model.plan import Estimate, Plan, PlanNode
+from planopt_assets.model.plan import Estimate, Misjudged, Plan, PlanNode
 from planopt_assets.model.scan import ScanFacts
 from planopt_assets.observe.plans.cost_text import cost_estimate
 from planopt_assets.observe.plans.fingerprint import scanned_table
@@ -23,18 +23,6 @@ _TIMES = {
     "fetch wait time": 1,
     "shuffle write time": 1_000_000,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Misjudged:
-    """An operator and how many times too high or too low it was reckoned; `by` is what was compared."""
-
-    node: int
-    kind: str
-    factor: float
-    by: str  # rows | bytes
-    estimated: int
-    actual: int
 
 
 def with_first_estimates(final: Plan, initial: Plan) -> Plan:

@@ -1,27 +1,29 @@
-"""Tasks of an execution as rows, in tier `debug`: where one task took far longer than its neighbours. Pure."""
+"""Tasks of an execution, in tier `debug`: where one task took far longer than its neighbours. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from planopt_assets.model.records import TaskRecord
+
 Json = dict[str, Any]
 
 
-def task_rows(query_id: str, observation: str, stages: Sequence[Sequence[Json]]) -> Iterator[Json]:
-    """One row a task; stages are numbered in the order they ran, since Spark's own numbers count all queries."""
+def task_records(query_id: str, observation: str, stages: Sequence[Sequence[Json]]) -> Iterator[TaskRecord]:
+    """One a task; stages are numbered in the order they ran, since Spark's own numbers count all queries."""
     for stage, tasks in enumerate(stages):
         for task in sorted(tasks, key=lambda t: (t["index"], t["attempt"])):
-            yield {
-                "query_id": query_id,
-                "observation_id": observation,
-                "stage": stage,
-                "task": task["index"],
-                "attempt": task["attempt"],
-                "status": task["status"],
-                "duration_ms": task.get("duration"),
+            yield TaskRecord(
+                query_id,
+                observation,
+                stage,
+                task["index"],
+                task["attempt"],
+                task["status"],
+                duration_ms=task.get("duration"),
                 **_measured(task.get("taskMetrics") or {}),
-            }
+            )
 
 
 def _measured(metrics: Json) -> Json:

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from planopt_assets.model.scan_record import ScanRecord
 from planopt_assets.observe.pushdown.classify import classify
 from planopt_assets.observe.pushdown.render import markdown
-from planopt_assets.observe.pushdown.rows import outcome_row
 from planopt_assets.observe.pushdown.thresholds import Thresholds
+from planopt_assets.store.codecs.observing import SCANS
 from planopt_tests.observe.pushdown.facts import OFFERS, call, column, compare, conjunct, literal, scan
 
 pytestmark = pytest.mark.fast
@@ -38,7 +39,7 @@ def test_without_scans_the_table_says_so_and_pipes_do_not_break_it() -> None:
 
 
 def test_a_row_of_the_store_has_the_funnel_and_everything_as_plain_values() -> None:
-    row = outcome_row(FACTS, OUTCOME)
+    row = SCANS.to_row(ScanRecord.of("q", "obs-run-q-b0", 0, FACTS, OUTCOME))
     assert [row[f"{step}_files"] for step in ("total", "partition", "scanned", "read", "matched")] == [8, 8, 6, 6, None]
     assert (row["outcome"], row["families"], row["pruned_share"]) == (
         "partial_pushdown",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 
 import pytest
 
 from planopt_assets.model.plan import Plan
 from planopt_assets.model.signals import Signals
 from planopt_assets.model.udf import Udf, UdfAudit
-from planopt_assets.observe.evidence import signals_json
 from planopt_assets.observe.signals.collect import collect
+from planopt_assets.store.codecs.forms import dumped
 from planopt_tests.observe.join_shapes import recorded_run
 
 pytestmark = pytest.mark.fast
@@ -36,11 +36,11 @@ def test_the_same_execution_with_other_times_has_the_same_signals() -> None:
         replace(n, metrics=(*n.metrics, *((name, 10**9) for name in ("scan time", "sort time", "fetch wait time"))))
         for n in final.nodes
     )
-    assert signals_json(collected(replace(final, nodes=slow))) == signals_json(collected())
+    assert dumped(asdict(collected(replace(final, nodes=slow)))) == dumped(asdict(collected()))
 
 
 def test_no_signal_is_called_a_time() -> None:
-    text = signals_json(collected()).replace("runtime_filters", "")
+    text = dumped(asdict(collected())).replace("runtime_filters", "")
     assert not [word for word in ("time", "_ms", "_ns", "seconds", "duration") if word in text]
 
 

@@ -12,8 +12,8 @@ import pytest
 from deltalake import write_deltalake
 
 from planopt_assets.errors import StoreTooNew, StoreUnreadable
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.fresh_python import output_of
 
 pytestmark = pytest.mark.fast
@@ -34,22 +34,22 @@ def edge(child: str, minute: int = 0, **others: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., StoreReader]:
+def write(tmp_path: Path) -> Callable[..., Snapshot]:
     """Appends rows to the lineage table of a store, in one commit a call."""
 
-    def append(*rows: dict[str, Any]) -> StoreReader:
+    def append(*rows: dict[str, Any]) -> Snapshot:
         table = pa.Table.from_pylist(list(rows), schema=TABLES["lineage"])
         write_deltalake(tmp_path / "lineage", table, mode="append")
-        return StoreReader(str(tmp_path), "demo")
+        return Snapshot(str(tmp_path), "demo")
 
     return append
 
 
-Write = Callable[..., StoreReader]
+Write = Callable[..., Snapshot]
 
 
-def children(reader: StoreReader, **equals: str) -> list[str]:
-    return [row["child_id"] for row in reader.rows("lineage", **equals)]
+def children(snapshot: Snapshot, **equals: Any) -> list[str]:
+    return snapshot.table("lineage", **equals)["child_id"].to_pylist()
 
 
 # What is read
@@ -60,26 +60,46 @@ def test_a_row_of_every_table_comes_back_as_it_was_written(tmp_path: Path, name:
     row = {field.name: None for field in TABLES[name]} | edge("x")
     row = {column: row[column] for column in TABLES[name].names}
     write_deltalake(tmp_path / name, pa.Table.from_pylist([row], schema=TABLES[name]))
-    assert StoreReader(str(tmp_path), "demo").rows(name) == [row]
+    assert Snapshot(str(tmp_path), "demo").table(name).to_pylist() == [row]
 
 
 def test_only_the_rows_of_this_workload_are_read(write: Write) -> None:
-    reader = write(edge("mine"), edge("theirs", workload="another"))
-    assert children(reader) == ["mine"]
-    assert children(StoreReader(reader.root, "another")) == ["theirs"]
+    snapshot = write(edge("mine"), edge("theirs", workload="another"))
+    assert children(snapshot) == ["mine"]
+    assert children(Snapshot(snapshot.root, "another")) == ["theirs"]
 
 
 def test_rows_are_filtered_by_equal_values(write: Write) -> None:
-    reader = write(edge("a"), edge("b", query_id="other"), edge("c", query_id="other", stage="observe"))
-    assert children(reader, query_id="other") == ["b", "c"]
-    assert children(reader, query_id="other", stage="observe") == ["c"]
-    assert children(reader, query_id="none") == []
+    snapshot = write(edge("a"), edge("b", query_id="other"), edge("c", query_id="other", stage="observe"))
+    assert children(snapshot, query_id="other") == ["b", "c"]
+    assert children(snapshot, query_id="other", stage="observe") == ["c"]
+    assert children(snapshot, query_id="none") == []
 
 
 def test_rows_come_oldest_first_in_whatever_order_they_were_written(write: Write) -> None:
     write(edge("third", minute=3))
     write(edge("first", minute=1))
     assert children(write(edge("second", minute=2))) == ["first", "second", "third"]
+
+
+def test_a_column_may_hold_one_of_several_values(write: Write) -> None:
+    snapshot = write(edge("a", query_id="q1"), edge("b", query_id="q2"), edge("c", query_id="q3"))
+    assert children(snapshot, query_id={"q1", "q3"}) == ["a", "c"]
+    assert children(snapshot, query_id=[]) == []
+    assert children(snapshot, query_id=None) == ["a", "b", "c"]
+
+
+def test_a_table_is_opened_once_and_what_is_written_later_is_not_seen(write: Write) -> None:
+    before = write(edge("a", minute=1))
+    assert children(before) == ["a"]
+    after = write(edge("b", minute=2))
+    assert (children(before), children(after)) == (["a"], ["a", "b"])
+
+
+def test_what_is_computed_from_a_snapshot_is_computed_once(tmp_path: Path) -> None:
+    snapshot, asked = Snapshot(str(tmp_path), "demo"), []
+    assert [snapshot.once("x", lambda: asked.append(1) or "made") for _ in range(2)] == ["made", "made"]
+    assert asked == [1]
 
 
 def test_only_the_columns_asked_for_are_read(write: Write) -> None:
@@ -89,14 +109,14 @@ def test_only_the_columns_asked_for_are_read(write: Write) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_not_written_yet_is_empty(tmp_path: Path, name: str) -> None:
-    reader = StoreReader(str(tmp_path / "nowhere"), "demo")
-    assert reader.table(name).schema == TABLES[name]
-    assert reader.rows(name) == []
+    snapshot = Snapshot(str(tmp_path / "nowhere"), "demo")
+    assert snapshot.table(name).schema == TABLES[name]
+    assert snapshot.table(name).to_pylist() == []
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_the_version_of_a_table_counts_its_commits(write: Write, tmp_path: Path) -> None:
-    assert StoreReader(str(tmp_path), "demo").version("lineage") == -1
+    assert Snapshot(str(tmp_path), "demo").version("lineage") == -1
     assert write(edge("a")).version("lineage") == 0
     assert write(edge("b")).version("lineage") == 1
 
@@ -105,9 +125,9 @@ def test_the_version_of_a_table_counts_its_commits(write: Write, tmp_path: Path)
 
 
 def test_rows_of_a_newer_planopt_are_not_guessed_at(write: Write) -> None:
-    reader = write(edge("old"), edge("new", schema_version=SCHEMA_VERSION + 1))
+    snapshot = write(edge("old"), edge("new", schema_version=SCHEMA_VERSION + 1))
     with pytest.raises(StoreTooNew, match="upgrade planopt") as error:
-        reader.rows("lineage")
+        snapshot.table("lineage")
     assert error.value.code == "PLN-302"
 
 
@@ -130,20 +150,20 @@ def test_rows_of_an_older_planopt_are_read(write: Write) -> None:
     ],
 )
 def test_a_damaged_log_is_an_error_that_names_the_table(write: Write, damage: Callable[[Path], Any]) -> None:
-    reader = write(edge("a"))
-    damage(Path(reader.root) / "lineage" / "_delta_log" / "00000000000000000000.json")
+    snapshot = write(edge("a"))
+    damage(Path(snapshot.root) / "lineage" / "_delta_log" / "00000000000000000000.json")
     with pytest.raises(StoreUnreadable, match="table lineage cannot be read") as error:
-        reader.rows("lineage")
-    assert (error.value.code, error.value.where) == ("PLN-301", reader.root)
+        snapshot.table("lineage")
+    assert (error.value.code, error.value.where) == ("PLN-301", snapshot.root)
 
 
 # The process that read
 
 
 def test_a_process_that_read_the_store_ends_cleanly(write: Write) -> None:
-    reader = write(edge("a"))
+    snapshot = write(edge("a"))
     code = (
-        "from planopt_assets.store.reader import StoreReader\n"
-        f"print(len(StoreReader({reader.root!r}, 'demo').rows('lineage')))"
+        "from planopt_assets.store.snapshot import Snapshot\n"
+        f"print(len(Snapshot({snapshot.root!r}, 'demo').table('lineage')))"
     )
     assert output_of(code) == "1\n"  # `output_of` fails on any exit code but 0

@@ -1,48 +1,62 @@
-"""Rows of an observation: every column is one the store declares, and holds what it says."""
+"""What is kept of an observation: every column is one the store declares, and holds what it says."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from planopt_assets.engine.execution.execute import Execution
-from planopt_assets.loop.observation_rows import (
-    bundle_columns,
-    contract_id,
-    estimate_columns,
-    explain_table_rows,
-    node_rows,
-    plan_columns,
-    provenance_rows,
-    scan_row,
-    table_rows,
-    understood_columns,
+from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.engine.execution.execute import Measured
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.observing import (
+    engine_of,
+    estimate_quality,
+    explain_lines,
+    node_records,
+    plan_details,
+    plan_hashes,
+    plan_trees,
+    shared_content,
+    table_record,
 )
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.model.bundle import Planned, bundle_hash
 from planopt_assets.model.canonical import Canonical
 from planopt_assets.model.column_lineage import ColumnLineage
-from planopt_assets.model.plan import Estimate, Plan, PlanNode
+from planopt_assets.model.inputs import PinnedTable
+from planopt_assets.model.observation import ObservedBinding, PlanArtifact
+from planopt_assets.model.plan import Estimate, Misjudged, Plan, PlanNode
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.model.redaction import HIDDEN, learn
 from planopt_assets.model.scan import ConjunctOutcome, Finding, Funnel, ScanOutcome, Size
+from planopt_assets.model.scan_record import ScanRecord
 from planopt_assets.model.signals import Signals, Spill
 from planopt_assets.model.table_facts import Column, Protocol, TableFacts
+from planopt_assets.model.table_layout import table_layout
 from planopt_assets.model.trial import Digest
 from planopt_assets.model.udf import UdfAudit
-from planopt_assets.observe.bundle import Understood
-from planopt_assets.observe.evidence import digest_from_json, signals_from_json
-from planopt_assets.observe.plans.estimates import Misjudged
+from planopt_assets.model.workload import Query, Workload
+from planopt_assets.observe.bundle import Understood, planned_parts, understand
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.observe.plans.stored_plan import read_plan, unpack
 from planopt_assets.observe.tables.contract import contract_hash, contract_of
+from planopt_assets.store.codecs.codec import AnyCodec
+from planopt_assets.store.codecs.forms import digest_from_json, signals_from_json
+from planopt_assets.store.codecs.observing import EXPLAINS, INPUT_TABLES, NODES, OBSERVED, SCANS, SHARED
 from planopt_assets.store.schemas import TABLES
 from planopt_tests.measured import counters
 from planopt_tests.observe.test_bundle import FORMATTED, planned
 from planopt_tests.rows import Row, scan_facts
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
 
@@ -60,11 +74,11 @@ ORDERS = TableFacts(
 )
 
 
-def fits(table: str, rows: Iterable[Row]) -> list[Row]:
-    """The rows, which the table takes as they are."""
-    found = list(rows)
-    assert not {name for row in found for name in row} - set(TABLES[table].names)
-    pa.Table.from_pylist(found, schema=TABLES[table])
+def rows(codec: AnyCodec, nouns: Iterable[Any]) -> list[Row]:
+    """The rows of these nouns, which their table takes as they are."""
+    found, schema = [codec.to_row(noun) for noun in nouns], TABLES[codec.table]
+    assert not {name for row in found for name in row} - set(schema.names)
+    pa.Table.from_pylist(found, schema=schema)
     return found
 
 
@@ -83,7 +97,7 @@ NODE = PlanNode(
 
 
 def test_an_operator_is_one_row_with_estimate_and_outcome() -> None:
-    [row] = fits("plan_nodes", node_rows("q", "obs", [Plan("final", (NODE,), "x")]))
+    [row] = rows(NODES, node_records("q", "obs", [Plan("final", (NODE,), "x")]))
     assert json.loads(row.pop("metrics")) == {"data size": 100, "fetch wait time": 5, "shuffle records written": 9}
     assert row == {
         "query_id": "q",
@@ -109,7 +123,7 @@ def test_an_operator_is_one_row_with_estimate_and_outcome() -> None:
 
 
 def test_what_nobody_told_of_an_operator_is_null() -> None:
-    [row] = fits("plan_nodes", node_rows("q", "obs", [Plan("initial", (PlanNode(0, -1, "Project", ""),), "x")]))
+    [row] = rows(NODES, node_records("q", "obs", [Plan("initial", (PlanNode(0, -1, "Project", ""),), "x")]))
     told = {"query_id", "observation_id", "phase", "node", "parent", "kind", "detail", "metrics"}
     told |= {"statistics_source", "estimated_at_runtime"}
     assert {name for name, value in row.items() if value is not None} == told
@@ -118,7 +132,7 @@ def test_what_nobody_told_of_an_operator_is_null() -> None:
 
 def test_all_operators_of_all_plans_are_rows() -> None:
     plans = [Plan(phase, (NODE, NODE), "x") for phase in ("initial", "final")]
-    assert [row["phase"] for row in node_rows("q", "obs", plans)] == ["initial", "initial", "final", "final"]
+    assert [record.phase for record in node_records("q", "obs", plans)] == ["initial", "initial", "final", "final"]
 
 
 # columns of plan_artifacts
@@ -135,13 +149,39 @@ DIGEST = Digest(3, "exact", "bits")
 SIGNALS = Signals(spills=(Spill(0, "Sort", 9),))
 
 
-def columns_of_plans() -> Row:
+UNDERSTOOD = Understood(Canonical("sqlglot", "SELECT 1", "can_1"), ColumnLineage({}, ()), UdfAudit(()))
+
+
+def captured(
+    told: Planned,
+    understood: Understood = UNDERSTOOD,
+    tables: Sequence[TableFacts] = (),
+    final: Plan = FINAL,
+    misled: Sequence[Misjudged] = (),
+) -> Row:
+    """The row of one captured binding."""
+    done = Measured(counters(), DIGEST, final, INITIAL, planned=told)
+    artifact = PlanArtifact(
+        *("obs", "q", 0, "captured", "qry_1", "inp_1"),
+        **plan_hashes(INITIAL, final),
+        **estimate_quality(final, misled),
+        engine=engine_of(told),
+    )
+    trees, hashes = plan_trees("obs", done, final)
+    details = plan_details(
+        "obs", understood, tables, told, execution=done, signals=SIGNALS, hashes=hashes, disagree=None, common={}
+    )
+    [row] = rows(OBSERVED, [ObservedBinding(artifact, details, trees)])
+    return row
+
+
+def with_plans() -> Row:
     logical = planned(analyzed=[{"class": "x.Literal", "value": "k-93fa"}], optimized=[{"class": "x.Other k-93fa"}])
-    return plan_columns(Execution(counters(), DIGEST, FINAL, INITIAL, planned=logical), FINAL, SIGNALS)
+    return captured(logical)
 
 
 def test_both_physical_plans_are_kept_with_their_hashes() -> None:
-    [row] = fits("plan_artifacts", [columns_of_plans()])
+    row = with_plans()
     assert (row["plan_fingerprint"], row["final_plan_fingerprint"]) == (
         plan_fingerprint(INITIAL),
         plan_fingerprint(FINAL),
@@ -154,7 +194,7 @@ def test_both_physical_plans_are_kept_with_their_hashes() -> None:
 
 
 def test_logical_plans_are_kept_and_all_plans_have_a_hash_of_the_whole() -> None:
-    row = columns_of_plans()
+    row = with_plans()
     assert unpack(row["analyzed_plan"]) == [{"class": "x.Literal", "value": "k-93fa"}]
     assert unpack(row["optimized_plan"]) == [{"class": "x.Other k-93fa"}]
     kept = json.loads(row["plan_hashes"])
@@ -164,9 +204,9 @@ def test_logical_plans_are_kept_and_all_plans_have_a_hash_of_the_whole() -> None
 
 
 def test_no_secret_is_in_a_packed_plan() -> None:
-    open_ = columns_of_plans()
+    open_ = with_plans()
     learn(["k-93fa"])
-    row = columns_of_plans()
+    row = with_plans()
     plans = {name: unpack(row[name]) for name in ("plan", "analyzed_plan", "optimized_plan")}
     assert "k-93fa" not in str(plans)
     assert plans["plan"]["initial"][2][2] == f"Filter (k#1 = {HIDDEN})"
@@ -196,22 +236,21 @@ def estimated(*nodes: tuple[str, int | None, int]) -> Plan:
     ],
 )
 def test_the_best_source_of_statistics_is_named(sources: tuple[str, ...], best: str) -> None:
-    assert estimate_columns(estimated(*((s, 1, 1) for s in sources)), [])["statistics_source"] == best
+    row = captured(planned(), final=estimated(*((s, 1, 1) for s in sources)))
+    assert row["statistics_source"] == best
 
 
 def test_the_worst_error_and_the_joins_it_misled_are_kept() -> None:
-    found = estimate_columns(
-        estimated(("plan", 9, 9), ("plan", 99, 9), ("plan", 4, 9)), [Misjudged(1, "Filter", 10.0, "bytes", 12, 120)]
-    )
-    fits("plan_artifacts", [found])
-    assert found["worst_error_factor"] == 10.0
+    final = estimated(("plan", 9, 9), ("plan", 99, 9), ("plan", 4, 9))
+    row = captured(planned(), final=final, misled=[Misjudged(1, "Filter", 10.0, "bytes", 12, 120)])
+    assert row["worst_error_factor"] == 10.0
     expected = {"node": 1, "kind": "Filter", "factor": 10.0, "by": "bytes", "estimated": 12, "actual": 120}
-    assert json.loads(found["misled_joins"]) == [expected]
+    assert json.loads(row["misled_joins"]) == [expected]
 
 
 def test_without_estimates_there_is_no_worst_error() -> None:
-    found = estimate_columns(estimated(("none", None, 9)), [])
-    assert (found["worst_error_factor"], found["misled_joins"]) == (None, "[]")
+    row = captured(planned(), final=estimated(("none", None, 9)))
+    assert (row["worst_error_factor"], row["misled_joins"]) == (None, "[]")
 
 
 ENVIRONMENT = PlanningEnvironment(
@@ -228,63 +267,126 @@ def test_what_a_query_is_and_needs() -> None:
         UdfAudit(()),
     )
     how = Planning(("A",), (("analysis", 3), ("planning", 5)))
-    found = understood_columns(understood, [ORDERS], planned(environment=ENVIRONMENT, planning=how))
-    fits("plan_artifacts", [found])
-    assert found["engine"] == "delta 4.4.0, java 17, spark 4.2.0"
-    assert (found["canonical_fingerprint"], found["canonical_form"], found["canonical_reason"]) == (
-        "can_1",
-        "sqlglot",
-        None,
-    )
-    assert (found["udf_rung"], found["effective_rules"], json.loads(found["phases"])) == (
+    row = captured(planned(environment=ENVIRONMENT, planning=how), understood, [ORDERS])
+    assert row["engine"] == "delta 4.4.0, java 17, spark 4.2.0"
+    assert (row["canonical_sql"], row["canonical_reason"]) == ("SELECT 1", None)
+    assert (row["udf_rung"], row["effective_rules"], json.loads(row["phases"])) == (
         "builtin",
         ["A"],
         {"analysis": 3, "planning": 5},
     )
-    assert json.loads(found["column_lineage"])["required"] == {"orders": ["id"]}
-    sides = [(column["side"], column["column"]) for column in json.loads(found["output_schema"])]
+    assert json.loads(row["column_lineage"])["required"] == {"orders": ["id"]}
+    sides = [(column["side"], column["column"]) for column in json.loads(row["output_schema"])]
     assert sides == [("input", "id"), ("input", "day"), ("output", "a")]
 
 
 def test_why_there_is_no_canonical_text_is_kept() -> None:
     understood = Understood(Canonical("analyzed_plan", "x", "can_1", "a frame"), ColumnLineage({}, ()), UdfAudit(()))
-    assert understood_columns(understood, [], planned())["canonical_reason"] == "a frame"
+    assert captured(planned(), understood)["canonical_reason"] == "a frame"
 
 
-def test_a_bundle_has_its_hash_its_parts_and_what_was_unstable() -> None:
-    parts = (("plan", "pln_1"), ("output", "out_1"))
-    found = bundle_columns(parts, ("plan",), planned(environment=ENVIRONMENT, rulepack=RULEPACK), "ctr_1")
-    fits("plan_artifacts", [found])
-    assert json.loads(found["bundle_parts"]) == dict(parts)
-    assert (found["unstable_parts"], found["contract_hash"]) == (["plan"], "ctr_1")
-    assert (found["planning_env_hash"], found["rulepack_hash"]) == (ENVIRONMENT.hash, RULEPACK.hash)
-    assert bundle_columns(parts[::-1], (), planned(), "")["bundle_hash"] == found["bundle_hash"]
+# What the stage itself puts into plan_artifacts
+
+
+SQL = "SELECT id AS a FROM orders"
+
+
+@dataclass
+class Scripted:
+    """What the stage needs of a workspace: every execution was planned as it is told, one after the other."""
+
+    workload: Workload
+    plannings: list[Planned]
+    read: Sequence[TableFacts] = (ORDERS,)
+
+    store = Workspace.store
+    pins = Pins()
+    capture = SimpleNamespace(tables={})
+    first_expression_id = 0
+    broadcast_threshold = 0
+
+    def execute(self, *_: Any, **__: Any) -> Measured:
+        return Measured(counters(), DIGEST, FINAL, INITIAL, planned=self.plannings.pop(0))
+
+    def effective_settings(self, names: Iterable[str]) -> dict[str, str]:
+        return {"cores": "2"}
+
+    @property
+    def tables(self) -> tuple[PinnedTable, ...]:
+        return tuple(PinnedTable(t.name, t.location, t.table_id, t.version) for t in self.read)
+
+    def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
+        return self.tables
+
+    def facts(self, table: PinnedTable) -> TableFacts:
+        return next(t for t in self.read if t.name == table.name)
+
+
+def observed(folder: Path, *plannings: Planned, read: Sequence[TableFacts] = (ORDERS,)) -> Row:
+    """The stored row of a query that was planned like this, twice."""
+    workload = Workload("demo", folder / "planopt.yaml", str(folder / "store"), (), (Query("q", sql=SQL),))
+    run = Run(Scripted(workload, list(plannings), read), "run")  # type: ignore[arg-type]  # no Spark here
+    observe(run, ["q"])
+    [row] = StoredRows.of(run).rows("plan_artifacts")
+    return row
+
+
+def test_a_query_is_known_by_its_canonical_form(tmp_path: Path) -> None:
+    told = planned()
+    row = observed(tmp_path, told, told)
+    canonical = understand(SQL, told, [ORDERS], 0).canonical
+    assert (row["canonical_fingerprint"], row["canonical_form"], row["canonical_reason"]) == (
+        canonical.fingerprint,
+        "sqlglot",
+        None,
+    )
+
+
+def test_a_bundle_has_its_hash_its_parts_and_what_was_unstable(tmp_path: Path) -> None:
+    first = planned(environment=ENVIRONMENT, rulepack=RULEPACK)
+    second = replace(first, output=(("b", "int", True),))
+    row = observed(tmp_path, first, second)
+    parts = json.loads(row["bundle_parts"])
+    planning = planned_parts(second, INITIAL, ())
+    assert parts.items() > dict(planning).items()
+    assert parts.keys() - dict(planning) == {"query", "snapshot", "contract", "lineage", "udfs"}
+    assert [parts[name] for name in ("query", "snapshot", "contract")] == [
+        row[name] for name in ("canonical_fingerprint", "snapshot_hash", "contract_hash")
+    ]
+    assert row["unstable_parts"] == ["output"]
+    assert (row["planning_env_hash"], row["rulepack_hash"]) == (ENVIRONMENT.hash, RULEPACK.hash)
+    assert row["bundle_hash"] == bundle_hash(tuple(parts.items())) == bundle_hash(tuple(parts.items())[::-1])
+
+
+def test_the_contract_of_an_observation_is_that_of_its_tables_in_any_order(tmp_path: Path) -> None:
+    nation = replace(ORDERS, name="nation")
+    told = planned()
+    here, there = (
+        observed(tmp_path / name, told, told, read=read)
+        for name, read in {"here": (ORDERS, nation), "there": (nation, ORDERS)}.items()
+    )
+    assert here["contract_hash"] == there["contract_hash"] == contract_hash(contract_of([ORDERS, nation]))
 
 
 # input_tables
 
 
 def test_a_table_is_one_row_with_what_it_says_of_itself() -> None:
-    [row] = fits("input_tables", table_rows("q", "obs", [ORDERS], {"orders": ("x",)}, {"orders": ("x", "y")}))
+    [row] = rows(INPUT_TABLES, [table_record("q", "obs", ORDERS, ("x",), ("x", "y"))])
+    assert (row["query_id"], row["observation_id"]) == ("q", "obs")
     assert (row["table"], row["version"], row["files"], row["bytes"]) == ("orders", 12, 3, 400)
-    assert row["committed_at"] == 1_700_000_000_123_000
+    assert row["committed_at"] == datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC)
     assert (row["unknown_reader_features"], row["unknown_writer_features"]) == (["x"], ["x", "y"])
     assert (row["reader_features"], row["writer_features"]) == (["deletionVectors"], ["appendOnly", "deletionVectors"])
     assert json.loads(row["contract"]) == contract_of([ORDERS])
+    assert json.loads(row["layout"]) == table_layout(ORDERS)
     assert row["metadata"].startswith("CREATE TABLE")
     assert row["statistics_columns"] == ["id"]
 
 
 def test_a_table_without_a_time_or_unknown_features_has_none() -> None:
-    [row] = fits("input_tables", table_rows("q", "obs", [replace(ORDERS, committed_at_ms=None)], {}, {}))
+    [row] = rows(INPUT_TABLES, [table_record("q", "obs", replace(ORDERS, committed_at_ms=None), (), ())])
     assert (row["committed_at"], row["unknown_reader_features"], row["unknown_writer_features"]) == (None, [], [])
-
-
-def test_the_contract_of_an_observation_is_that_of_its_tables_in_any_order() -> None:
-    nation = replace(ORDERS, name="nation")
-    assert (
-        contract_id([ORDERS, nation]) == contract_id([nation, ORDERS]) == contract_hash(contract_of([ORDERS, nation]))
-    )
 
 
 # explains and provenance
@@ -292,22 +394,25 @@ def test_the_contract_of_an_observation_is_that_of_its_tables_in_any_order() -> 
 
 def test_a_formatted_plan_is_rows_with_operators_and_any_other_text_is_rows_of_lines() -> None:
     texts = (("formatted", FORMATTED), ("cost", "first\n  second"))
-    rows = fits("explains", explain_table_rows("q", "obs", planned(explains=texts)))
-    assert [(r["position"], r["text"]) for r in rows if r["mode"] == "cost"] == [(0, "first"), (1, "  second")]
-    assert {r.get("node") for r in rows if r["mode"] == "formatted"} >= {"Project", "Range"}
-    assert {(r["query_id"], r["observation_id"]) for r in rows} == {("q", "obs")}
+    lines = rows(EXPLAINS, explain_lines("q", "obs", planned(explains=texts)))
+    assert [(r["position"], r["text"]) for r in lines if r["mode"] == "cost"] == [(0, "first"), (1, "  second")]
+    assert {r["node"] for r in lines if r["mode"] == "formatted"} >= {"Project", "Range"}
+    assert {(r["query_id"], r["observation_id"]) for r in lines} == {("q", "obs")}
 
 
 def test_environment_and_rulepack_are_stored_once() -> None:
     known: set[str] = set()
     told = planned(environment=ENVIRONMENT, rulepack=RULEPACK)
-    rows = fits("provenance", provenance_rows("q", told, known))
-    assert {row["kind"]: row["hash"] for row in rows} == {"planning_env": ENVIRONMENT.hash, "rulepack": RULEPACK.hash}
-    assert json.loads(rows[1]["content"]) == [["optimize: once", ["A", "B"]], ["plan: strategies", ["C"]]]
-    assert json.loads(rows[0]["content"])["settings"] == {"spark.sql.adaptive.enabled": "true"}
-    assert list(provenance_rows("q", told, known)) == []
+    contents = rows(SHARED, shared_content("q", told, known))
+    assert {row["kind"]: row["hash"] for row in contents} == {
+        "planning_env": ENVIRONMENT.hash,
+        "rulepack": RULEPACK.hash,
+    }
+    assert json.loads(contents[1]["content"]) == [["optimize: once", ["A", "B"]], ["plan: strategies", ["C"]]]
+    assert json.loads(contents[0]["content"])["settings"] == {"spark.sql.adaptive.enabled": "true"}
+    assert list(shared_content("q", told, known)) == []
     other = replace(told, rulepack=Rulepack(()))
-    assert [row["kind"] for row in provenance_rows("q", other, known)] == ["rulepack"]
+    assert [content.kind for content in shared_content("q", other, known)] == ["rulepack"]
 
 
 # scan_outcomes
@@ -326,7 +431,7 @@ def outcome(finding: Finding | None = None, **changes: Any) -> ScanOutcome:
 
 
 def test_a_scan_is_one_row_with_its_funnel() -> None:
-    [row] = fits("scan_outcomes", [scan_row("q", "obs", 1, SCAN, outcome())])
+    [row] = rows(SCANS, [ScanRecord.of("q", "obs", 1, SCAN, outcome())])
     stages = ("total", "partition", "scanned", "read")
     sizes = [row[f"{stage}_{unit}"] for stage in stages for unit in ("files", "bytes", "rows")]
     assert [*sizes, row["matched_rows"]] == list(range(1, 14))
@@ -347,5 +452,6 @@ def test_a_scan_is_one_row_with_its_funnel() -> None:
 
 def test_a_finding_says_what_was_wrong_and_what_to_do() -> None:
     finding = Finding("cast(id)", "cast", "there is a cast on id", "compare it uncast")
-    assert scan_row("q", "obs", 0, SCAN, outcome(finding))["finding"] == "there is a cast on id: compare it uncast"
-    assert scan_row("q", "obs", 0, SCAN, outcome())["finding"] is None
+    found, nothing = rows(SCANS, [ScanRecord.of("q", "obs", 0, SCAN, outcome(f)) for f in (finding, None)])
+    assert found["finding"] == "there is a cast on id: compare it uncast"
+    assert nothing["finding"] is None

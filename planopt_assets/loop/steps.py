@@ -1,0 +1,140 @@
+"""What is needed for one query, stage by stage: the one place that decides it.
+
+`planopt plan` prints the steps, each stage executes those of its own that are needed, and a query without any is
+settled. So what `plan` says and what `run` does cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.standing import Standing
+    from planopt_assets.model.decision import Decision
+
+Need = Literal["needed", "done", "depends", "off"]
+"""`off`: the workload's mode, or nothing to do it on. `depends`: on what a stage before it finds."""
+
+STAGES = ("observe", "decide", "replan", "validate", "promote")
+ONLY_LOOKS = "the workload's mode is observe: planopt only looks"
+UNCHANGED = "inputs unchanged, evidence stands"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage for one query: is it needed, and why."""
+
+    stage: str
+    need: Need
+    why: str
+
+    @property
+    def needed(self) -> bool:
+        return self.need == "needed"
+
+
+def step(standing: Standing, stage: str) -> Step:
+    """The step of a stage on the evidence as it is, once the stages before it have done what they could."""
+    return _STEPS[stage](standing)
+
+
+def planned_steps(standing: Standing, foreseen: Sequence[Decision] | None = None) -> tuple[Step, ...]:
+    """All steps of a run that starts now, in order.
+
+    What a stage finds decides about those after it, unless they have work of their own already. `foreseen` are the
+    decisions that decide will take, where they can be known.
+    """
+    steps = [step(standing, stage) for stage in STAGES]
+    if foreseen is not None and steps[1].needed:
+        steps[2] = _foreseen_replan(foreseen)
+    return tuple(_after(steps[:place], one) for place, one in enumerate(steps))
+
+
+def _after(before: Sequence[Step], one: Step) -> Step:
+    """A step that a step before it may change depends on that one."""
+    waits = next((b for b in reversed(before) if b.needed or b.need == "depends"), None)
+    if one.needed or waits is None or _is_off_by_mode(one):
+        return one
+    return replace(one, need="depends", why=_WAITS_FOR[one.stage])
+
+
+_WAITS_FOR = {
+    "decide": "on what is observed",
+    "replan": "on what is decided",
+    "validate": "on whether a candidate changes the plan",
+    "promote": "on the verdicts",
+}
+
+
+def _is_off_by_mode(one: Step) -> bool:
+    return one.need == "off" and one.why == ONLY_LOOKS
+
+
+def _observe(standing: Standing) -> Step:
+    if standing.failed:
+        return Step("observe", "needed", f"it failed last time: {standing.reason}")
+    if standing.observed:
+        return Step("observe", "done", UNCHANGED)
+    changed = ", ".join(standing.changes)
+    return Step("observe", "needed", f"changed: {changed}" if changed else "never observed")
+
+
+def _decide(standing: Standing) -> Step:
+    if standing.mode == "observe":
+        return Step("decide", "off", ONLY_LOOKS)
+    if standing.decided:
+        return Step("decide", "done", f"{len(standing.decisions)} decisions, {len(standing.proposed)} proposals")
+    if not standing.observed:
+        return Step("decide", "depends", "nothing observed for these inputs: materialize observe first")
+    return Step("decide", "needed", "observed, but not decided on yet")
+
+
+def _replan(standing: Standing) -> Step:
+    if standing.mode == "observe":
+        return Step("replan", "off", ONLY_LOOKS)
+    if not standing.decided:
+        return Step("replan", "depends", "nothing decided for these inputs: materialize decide first")
+    if not standing.proposed:
+        return Step("replan", "off", "no rule has a change that is worth a trial")
+    if standing.replanned:
+        return Step("replan", "done", f"{len(standing.candidates)} candidates planned")
+    again = "what was accepted is to be tried together"
+    return Step("replan", "needed", again if standing.candidates else f"{len(standing.proposed)} proposals")
+
+
+def _foreseen_replan(decisions: Sequence[Decision]) -> Step:
+    proposed = sum(d.proposes for d in decisions)
+    if proposed:
+        return Step("replan", "needed", f"{proposed} proposals")
+    return Step("replan", "off", "no rule has a change that is worth a trial")
+
+
+def _validate(standing: Standing) -> Step:
+    if standing.mode == "observe":
+        return Step("validate", "off", ONLY_LOOKS)
+    if standing.unjudged:
+        return Step("validate", "needed", f"{len(standing.unjudged)} candidates without a verdict")
+    if standing.verdicts:
+        return Step("validate", "done", f"{len(standing.verdicts)} verdicts")
+    return Step("validate", "off", "no candidate to try")
+
+
+def _promote(standing: Standing) -> Step:
+    if standing.mode == "observe":
+        return Step("promote", "off", ONLY_LOOKS)
+    if standing.due is not None:
+        return Step("promote", "needed", f"to be taken back: {standing.due.reason}")
+    if standing.unlinked:
+        return Step("promote", "needed", "a run was killed before it wrote the lineage of its promotion")
+    if standing.to_promote is not None:
+        if standing.mode == "auto":
+            return Step("promote", "needed", f"accepted: {standing.to_promote.reason}")
+        return Step("promote", "off", f"accepted, waiting for a person: planopt promote {standing.query_id}")
+    if standing.active is not None:
+        return Step("promote", "done", f"generation {standing.active.generation} is in force")
+    return Step("promote", "off", "nothing accepted")
+
+
+_STEPS = {"observe": _observe, "decide": _decide, "replan": _replan, "validate": _validate, "promote": _promote}

@@ -1,0 +1,129 @@
+"""How a noun becomes a row of one table, and a row a noun again: both directions in one declaration.
+
+A field of a noun is a column of the same name unless the codec says otherwise. What the codec says about a field holds
+both ways, so that nothing can be written in one form and read in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from planopt_assets.model.stamp import Stamp
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+STAMP = ("run_id", "recorded_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one value of a noun is spread over columns: `write` gives a value for each, `read` takes them in order.
+
+    `columns` None: the one column named like the field. `also` are columns that only reading looks at.
+    """
+
+    write: Callable[[Any], Sequence[Any]]
+    read: Callable[..., Any]
+    columns: tuple[str, ...] | None = None
+    also: tuple[str, ...] = ()
+
+    def reads(self, field: str) -> tuple[str, ...]:
+        return (*self.writes(field), *self.also)
+
+    def writes(self, field: str) -> tuple[str, ...]:
+        return (field,) if self.columns is None else self.columns
+
+
+def single(write: Callable[[Any], Any], read: Callable[[Any], Any], column: str = "") -> Form:
+    """The form of a value that fills one column."""
+    return Form(lambda value: (write(value),), read, (column,) if column else None)
+
+
+def named(column: str) -> Form:
+    """A value as it is, in a column of another name."""
+    return single(lambda value: value, lambda stored: stored, column)
+
+
+PLAIN = single(lambda value: value, lambda stored: stored)
+ELSEWHERE = Form(lambda _: (), lambda: None, ())
+"""Of a field that another table holds: not written here, and None when read."""
+
+
+class Codec(Generic[T]):
+    """The rows of one table as nouns of one class.
+
+    `derived` columns are written from what the noun says of itself, such as its id, and never read back.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        noun: Callable[..., T],
+        *,
+        derived: Mapping[str, Callable[[T], Any]] | None = None,
+        **forms: Form,
+    ) -> None:
+        self.table = table
+        self._noun = noun
+        self._derived = dict(derived or {})
+        names = [f.name for f in fields(noun)]  # type: ignore[arg-type]  # every noun is a dataclass
+        self._stamped = "stamp" in names
+        self._fields = [(name, forms.pop(name, PLAIN)) for name in names if name != "stamp"]
+        assert not forms, f"{table}: no such field: {sorted(forms)}"
+
+    @property
+    def columns(self) -> list[str]:
+        """What must be read to make the nouns."""
+        own = dict.fromkeys(c for name, form in self._fields for c in form.reads(name))
+        return [*own, *STAMP] if self._stamped else [*own]
+
+    def to_row(self, noun: T) -> Row:
+        row: Row = {}
+        for name, form in self._fields:
+            row.update(zip(form.writes(name), form.write(getattr(noun, name)), strict=True))
+        return row | {column: derive(noun) for column, derive in self._derived.items()}
+
+    def from_row(self, row: Mapping[str, Any]) -> T:
+        """One row; a column it lacks is null, as in the row of an older planopt."""
+        return self._made({c: [row.get(c)] for c in self.columns}, 1)[0]
+
+    def decode(self, table: pa.Table) -> list[T]:
+        """All rows of an Arrow table, column by column."""
+        return self._made({c: table[c].to_pylist() for c in self.columns}, table.num_rows)
+
+    def _made(self, columns: Mapping[str, list[Any]], count: int) -> list[T]:
+        values: list[Iterable[Any]] = []
+        for name, form in self._fields:
+            stored = [columns[c] for c in form.reads(name)]
+            values.append(stored[0] if form is PLAIN else map(form.read, *stored) if stored else [form.read()] * count)
+        if self._stamped:
+            values.append(map(_stamp, *(columns[c] for c in STAMP)))
+        return [self._noun(*row) for row in zip(*values, strict=True)] if count else []
+
+
+class Joined(Generic[T]):
+    """A noun made of several nouns that share one row."""
+
+    def __init__(self, table: str, noun: Callable[..., T], **parts: Codec[Any]) -> None:
+        self.table, self._noun, self._parts = table, noun, parts
+
+    def to_row(self, noun: T) -> Row:
+        rows = [codec.to_row(getattr(noun, name)) for name, codec in self._parts.items()]
+        return {column: value for row in rows for column, value in row.items()}
+
+    def from_row(self, row: Mapping[str, Any]) -> T:
+        return self._noun(**{name: codec.from_row(row) for name, codec in self._parts.items()})
+
+
+AnyCodec = Codec[Any] | Joined[Any]
+
+
+def _stamp(run_id: str | None, recorded_at: datetime | None) -> Stamp:
+    return Stamp(run_id or "", recorded_at) if recorded_at is not None else Stamp(run_id or "")

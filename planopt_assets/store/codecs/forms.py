@@ -1,0 +1,153 @@
+"""The forms that several tables use: policies, lists of texts, JSON, and JSON that is decoded only when asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, fields
+from functools import lru_cache
+from typing import Any, TypeVar, overload
+
+from planopt_assets.model.inputs import PinnedTable
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.signals import (
+    Aggregation,
+    Exchange,
+    Join,
+    JoinInput,
+    PythonFunction,
+    Scan,
+    Signals,
+    Spill,
+    Stage,
+)
+from planopt_assets.model.trial import Digest, FloatSummary
+from planopt_assets.store.codecs.codec import Form, single
+
+T = TypeVar("T")
+
+
+class Lazy(Sequence[T]):
+    """A sequence that is decoded when somebody first looks: most verdicts are read for their outcome alone."""
+
+    __slots__ = ("_decode", "_found")
+
+    def __init__(self, decode: Callable[[], tuple[T, ...]]) -> None:
+        self._decode = decode
+        self._found: tuple[T, ...] | None = None
+
+    @property
+    def _items(self) -> tuple[T, ...]:
+        if self._found is None:
+            self._found = self._decode()
+        return self._found
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._items == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+def dumped(value: Any) -> str:
+    """JSON in the one spelling that ids and comparisons rest on."""
+    return json.dumps(value, sort_keys=True)
+
+
+@lru_cache(maxsize=65536)
+def policy_of(text: str) -> Policy:
+    """A policy of the store; the same few policies stand in many rows."""
+    return Policy.from_json(text)
+
+
+POLICY = single(Policy.to_json, policy_of)
+TEXTS = single(list, lambda stored: tuple(stored or ()))
+TEXTS_OR_NONE = single(
+    lambda value: None if value is None else list(value), lambda stored: None if stored is None else tuple(stored)
+)
+PAIRS = single(lambda value: dumped(dict(value)), lambda text: tuple(sorted(json.loads(text or "{}").items())))
+TEXT_OR_NONE = single(lambda value: value or None, lambda stored: stored)
+"""Nothing to say is null, not an empty text."""
+
+
+def list_of(noun: Callable[..., T]) -> Form:
+    """A tuple of flat nouns as one JSON text; null where an older planopt did not look."""
+    return single(
+        lambda values: dumped([asdict(v) for v in values]),
+        lambda text: tuple(noun(**content) for content in json.loads(text or "[]")),
+    )
+
+
+TABLES_READ = list_of(PinnedTable)
+
+
+# Signals and digests
+
+_SIGNALS: dict[str, type[Any]] = {
+    "exchanges": Exchange,
+    "scans": Scan,
+    "joins": Join,
+    "aggregations": Aggregation,
+    "spills": Spill,
+    "stages": Stage,
+    "functions": PythonFunction,
+}
+
+
+def signals_from_json(text: str) -> Signals:
+    """Rows of an older planopt lack what it did not look at: that has the default, which is nothing known.
+
+    >>> signals_from_json('{"exchanges": [{"node": 2, "partitions": 200, "bytes_written": 9}], "scans": []}').joins
+    ()
+    """
+    content = json.loads(text)
+    return Signals(
+        **{f.name: tuple(_signal(_SIGNALS[f.name], s) for s in content.get(f.name, ())) for f in fields(Signals)}
+    )
+
+
+def _signal(kind: type[Any], content: dict[str, Any]) -> Any:
+    """JSON knows lists but no tuples, and the inputs of a join are objects of their own."""
+    return kind(**{name: _value(value) for name, value in content.items()})
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _signal(JoinInput, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def digest_json(digest: Digest) -> str:
+    return dumped({name: value for name, value in asdict(digest).items() if value is not None})
+
+
+def digest_from_json(text: str) -> Digest:
+    content = json.loads(text)
+    floats = tuple(FloatSummary(**f) for f in content["floats"])
+    return Digest(content["rows"], content["exact"], content["bits"], floats, content.get("sequence"))
+
+
+SIGNALS = single(
+    lambda value: None if value is None else dumped(asdict(value)),
+    lambda text: None if text is None else signals_from_json(text),
+)
+DIGEST = single(
+    lambda value: None if value is None else digest_json(value),
+    lambda text: None if text is None else digest_from_json(text),
+)

@@ -1,0 +1,24 @@
+"""Two questions about many rows that Arrow answers without making nouns of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planopt_assets.store.snapshot import Snapshot
+
+
+def tried_policies(snapshot: Snapshot, query_ids: Collection[str] | None = None) -> dict[str, frozenset[str]]:
+    """Of each query, the ids of the policies that have trials."""
+    pairs = snapshot.table("trials", ["query_id", "policy_id"], query_id=query_ids)
+    found = pairs.group_by("query_id").aggregate([("policy_id", "distinct")])
+    return {
+        query: frozenset(policies)
+        for query, policies in zip(found["query_id"].to_pylist(), found["policy_id_distinct"].to_pylist(), strict=True)
+    }
+
+
+def linked_promotions(snapshot: Snapshot) -> frozenset[str]:
+    """The promotions whose lineage is stored."""
+    return frozenset(snapshot.table("lineage", ["child_id"], stage="promote")["child_id"].to_pylist())

@@ -1,0 +1,31 @@
+"""A snapshot of rows that stand in no file: what planopt reads is what a test has written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.snapshot import Snapshot, Wanted
+
+Row = dict[str, Any]
+
+
+class MemorySnapshot(Snapshot):
+    """Rows by table, oldest first; it remembers which tables were asked for."""
+
+    def __init__(self, **tables: list[Row]) -> None:
+        super().__init__("memory", "demo")
+        self.tables = tables
+        self.asked: list[str] = []
+
+    def table(self, name: str, columns: list[str] | None = None, **wanted: Wanted) -> pa.Table:
+        self.asked.append(name)
+        found = [row for row in self.tables.get(name, []) if all(_fits(row.get(c), w) for c, w in wanted.items())]
+        known = [{c: v for c, v in row.items() if c in TABLES[name].names} for row in found]
+        return pa.Table.from_pylist(known, schema=TABLES[name]).select(columns or TABLES[name].names)
+
+
+def _fits(value: Any, wanted: Wanted) -> bool:
+    return wanted is None or (value == wanted if isinstance(wanted, str | bool) else value in wanted)
