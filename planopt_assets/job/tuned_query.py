@@ -197,7 +197,7 @@ class Tuned:
         try:
             return session.as_original(frame)
         except Exception:  # noqa: BLE001  # the frame is there and right; it keeps what settings its session has
-            return frame, Policy(session.policy.settings)
+            return frame, Policy.of(dict(session.policy.settings))
 
     def _for_job(self, policy: Policy, *, declared: bool, waits: bool) -> tuple[PolicySession, str]:
         """A session for a job that builds its own frames, and why it is not under the policy."""

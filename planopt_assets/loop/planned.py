@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.errors import PlanoptError, PolicyNotApplied
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.observe.plans.diff import Splits, plan_diff, pushed_diff
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
@@ -32,10 +31,10 @@ def planned_candidate(
         after, _ = plans.of(policy, 0)
         fingerprint, topology = plan_fingerprint(after), topology_hash(after)
         effects = _effects(plans, policy, diff)
-        idle = [hint for hint in policy.hints if hint not in effects]
+        idle = [hint for hint in policy.hints if hint.label not in effects]
         if idle:
             joins = workspace.hinted_joins(query, 0, policy)
-            reason = f"dropped: {idle_hint_words(Hint.parse(idle[0]), joins)}"
+            reason = f"dropped: {idle_hint_words(idle[0], joins)}"
         elif diff:
             kept, reason = True, "the plan changes"
         elif runtime_parts(policy):
@@ -61,12 +60,12 @@ def planned_candidate(
 
 
 def _effects(plans: _Plans, policy: Policy, diff: str) -> tuple[str, ...]:
-    """The parts without which the plan would be another; all of them where each alone would do."""
+    """The labels of the parts without which the plan would be another; of all where each alone would do."""
+    if not diff:
+        return ()
     parts = visible_parts(policy)
-    if not diff or len(parts) <= 1:
-        return tuple(parts) if diff else ()
-    needed = tuple(part for part, without in parts.items() if plans.diff(without, policy))
-    return needed or tuple(parts)
+    needed = [part for part in parts if plans.diff(policy.without(part), policy)] if len(parts) > 1 else parts
+    return tuple(part.label for part in needed or parts)
 
 
 class _Plans:

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.verdict import NOT_TRIED
-from planopt_assets.replan.candidates import compose
 from planopt_assets.validate.judge_rules import Rules
 
 
@@ -90,6 +89,6 @@ def outrun(policy: Policy, winner: Policy) -> str:
     """
     if policy.within(winner):
         return f"{NOT_TRIED}: it is part of {winner.describe()}, which is accepted"
-    if compose(policy, winner):
+    if not policy.conflicts_with(winner):
         return ""
     return f"outrun: {winner.describe()} is accepted, and both cannot be in force"

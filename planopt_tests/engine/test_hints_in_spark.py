@@ -25,8 +25,8 @@ from planopt_tests.replan.test_text_joins import COUNTED
 
 pytestmark = pytest.mark.spark
 
-OFF = (("spark.sql.autoBroadcastJoinThreshold", "-1"), ("spark.sql.shuffle.partitions", "2"))
-SORTED = Policy(OFF)
+OFF = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": "2"}
+SORTED = Policy.of(OFF)
 GROUPED = Query(
     "grouped",
     sql="SELECT s.city, g.n FROM (SELECT shop, count(*) AS n FROM sales WHERE id > :low GROUP BY shop) g "
@@ -46,7 +46,7 @@ def grouped(spark, low):
 
 
 def hinted(*hints: str) -> Policy:
-    return Policy(OFF, hints)
+    return Policy.of(OFF, hints=hints)
 
 
 def joins(plan: Plan) -> list[str]:
@@ -91,7 +91,7 @@ def test_a_hint_changes_the_join_it_is_for(workspace: Workspace, query: Query, h
 @pytest.mark.parametrize("query", [GROUPED, FRAME], ids=["sql", "dataframe"])
 def test_a_merge_hint_keeps_a_join_from_being_broadcast(workspace: Workspace, query: Query) -> None:
     assert joins(workspace.plan(query, 0, ORIGINAL)[0])[0].startswith("BroadcastHashJoin")
-    assert joins(workspace.plan(query, 0, Policy(hints=("merge(join0.left g)",)))[0]) == ["SortMergeJoin Inner"]
+    assert joins(workspace.plan(query, 0, Policy.of(hints=["merge(join0.left g)"]))[0]) == ["SortMergeJoin Inner"]
 
 
 def test_sql_and_dataframe_return_the_same_with_and_without_the_hint(workspace: Workspace) -> None:
@@ -214,15 +214,15 @@ def test_what_a_rewrite_makes_of_a_text_goes_through_the_gate(
         "planopt_assets.engine.frames.policy_text.rewritten_sql", lambda sql, names: (escape if names else sql, ())
     )
     with pytest.raises(SqlRefused):
-        workspace.frame(GROUPED, 0, Policy(rewrites=("escape",)))
+        workspace.frame(GROUPED, 0, Policy.of(rewrites=["escape"]))
     assert workspace.frame(GROUPED, 0, ORIGINAL).columns == ["city", "n"]
 
 
 def test_a_rewrite_that_finds_nothing_is_not_applied(workspace: Workspace) -> None:
     with pytest.raises(PolicyNotApplied, match="no_such_rewrite leaves the text as it is"):
-        workspace.frame(GROUPED, 0, Policy(rewrites=("no_such_rewrite",)))
+        workspace.frame(GROUPED, 0, Policy.of(rewrites=["no_such_rewrite"]))
     with pytest.raises(PolicyNotApplied, match="is for SQL, the query is Python"):
-        workspace.frame(FRAME, 0, Policy(rewrites=("cnf",)))
+        workspace.frame(FRAME, 0, Policy.of(rewrites=["cnf"]))
 
 
 # Text or plan
@@ -244,7 +244,7 @@ def test_the_text_carries_a_hint_only_where_spark_then_finds_it(
 ) -> None:
     target = Hint("broadcast", hint or "join1.right b")
     joins = JoinHints(Jvm(letters))
-    text = policy_text(sql, Policy(hints=(str(target),)), letters.sql, joins)
+    text = policy_text(sql, Policy((target,)), letters.sql, joins)
     assert (text.sql != sql, text.plan_hints == (target,)) == (in_text, not in_text)
     frame = letters.sql(text.sql)
     frame = joins.hinted(frame, text.plan_hints) if text.plan_hints else frame

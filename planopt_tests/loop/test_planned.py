@@ -33,7 +33,7 @@ class Planner:
         self.planned.append((policy, binding))
         if self.error and policy != ORIGINAL:
             raise self.error
-        parts = [*(f"{n}={v}" for n, v in policy.settings), *policy.hints, *policy.rewrites]
+        parts = [*(f"{n}={v}" for n, v in policy.settings), *map(str, policy.hints), *policy.rewrites]
         shown = sorted(p for p in parts if p.partition("=")[0] in self.heeded)
         nodes = tuple(PlanNode(i, i - 1, kind, kind) for i, kind in enumerate(["Scan", *shown]))
         return Plan("initial", nodes, "x"), {}
@@ -48,7 +48,7 @@ def candidate(planner: Planner, policy: Policy) -> Candidate:
 
 
 def policy(settings: dict[str, str] | None = None, *hints: str, rewrites: tuple[str, ...] = ()) -> Policy:
-    return Policy(tuple(sorted((settings or {}).items())), hints, (), rewrites)
+    return Policy.of(settings, hints=hints, rewrites=rewrites)
 
 
 def test_what_changes_the_plan_is_kept_with_the_part_that_did_it() -> None:

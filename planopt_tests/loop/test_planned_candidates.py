@@ -20,7 +20,7 @@ BY_SHOP = Query("by_shop", sql="SELECT shop, count(*) AS n FROM sales GROUP BY s
 
 
 def planned(tables: Path, settings: dict[str, str], *hints: str, query: Query = BY_SHOP) -> Candidate:
-    policy = Policy(tuple(sorted(settings.items())), hints)
+    policy = Policy.of(settings, hints=hints)
     return planned_candidate(Workspace(workload_of(tables, [query])), query, policy, ("dec_1",), "inp_1")
 
 

@@ -13,7 +13,6 @@ from planopt_assets.engine.frames.policy_text import PolicyText, policy_text
 from planopt_assets.engine.gate.sql_gate import analysis_gate, parse_gate
 from planopt_assets.engine.jvm.bridge import Jvm
 from planopt_assets.errors import PlanoptError, PolicyNotApplied, QueryFailed
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.location import plain_path
 
 if TYPE_CHECKING:
@@ -43,10 +42,6 @@ class QueryFrames:
         Anew because `rand()` draws its seed at analysis: a kept frame would hide that a result varies. Where a hint or
         a rewrite finds nothing to change, that is an error: under the policy's name nothing else may run.
         """
-        if policy.layouts:
-            raise PolicyNotApplied(
-                f"layout not applied: {policy.layouts[0]}", where=policy.id, fix="leave layouts to maintenance"
-            )
         try:
             if query.sql is None:
                 return self._of_callable(session, query, binding, policy)
@@ -88,7 +83,7 @@ class QueryFrames:
             )
         frame = build_frame(self._workload, query, session, dict(query.bindings[binding]))
         if policy.hints:
-            frame = self._join_hints(session).hinted(frame, [Hint.parse(text) for text in policy.hints])
+            frame = self._join_hints(session).hinted(frame, policy.hints)
         self._gated[query.id, binding, policy.id] = self._analysis_gate(session, query, frame)
         return frame
 

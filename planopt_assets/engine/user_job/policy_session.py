@@ -24,7 +24,6 @@ from planopt_assets.engine.user_job.user_session import (
     schemas_in,
 )
 from planopt_assets.errors import PolicyNotApplied
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import Policy
 
 if TYPE_CHECKING:
@@ -37,10 +36,6 @@ class PolicySession:
     """A policy is applied whole or not at all: what cannot be done is `PolicyNotApplied`, before anything runs."""
 
     def __init__(self, spark: SparkSession, policy: Policy, tables: Sequence[Table]) -> None:
-        if policy.layouts:
-            raise PolicyNotApplied(
-                f"layout not applied: {policy.layouts[0]}", where=policy.id, fix="leave layouts to maintenance"
-            )
         self.policy = policy
         self.marker = _new_marker()
         self._tables = tables
@@ -105,7 +100,7 @@ class PolicySession:
         those of original now. Only a Python function keeps the way it was made for rows to travel.
         """
         self.lay_aside()
-        kept = Policy(tuple((name, value) for name, value in self.policy.settings if name == ARROW))
+        kept = Policy.of({name: value for name, value in self.policy.settings if name == ARROW})
         try:
             return rebuilt(frame, self.spark), kept
         except PolicyNotApplied:
@@ -132,8 +127,7 @@ class PolicySession:
             if own_value(self.spark, name) != value:
                 raise self._set_by_the_job(name)
         if self.policy.hints:
-            hints = [Hint.parse(text) for text in self.policy.hints]
-            frame = JoinHints(Jvm(self.spark)).hinted(frame, hints)
+            frame = JoinHints(Jvm(self.spark)).hinted(frame, self.policy.hints)
         check_reached(frame, self.spark, self.policy.settings)
         return frame
 
