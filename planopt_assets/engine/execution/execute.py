@@ -153,7 +153,7 @@ def execute(
         run.initial,
         run.splits,
         scans or (),
-        {scan.table: instruments.scans.offers(scan) for scan in scans or ()},
+        run.scans.offers if run.scans is not None else {},
         instruments.inspector.planned(
             spark, run.frame, run.query_execution, analyzed, run.optimized_tree, run.explained
         ),
