@@ -14,7 +14,7 @@ from planopt_assets.engine.capture.inspector import Inspector
 from planopt_assets.engine.capture.scans import ScanReader
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.registry import Registry
-from planopt_assets.engine.execution.bounded import Progress, bounded
+from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.disturbance import ExecutorLosses, newest_versions
 from planopt_assets.engine.execution.execute import Execution, Instruments, execute, planned
 from planopt_assets.engine.execution.program_cpu import ProgramCpu
@@ -237,8 +237,8 @@ class Workspace:
         tag = f"compare/{self._tag(query, binding, actual)}"
         scratch = f"{self.workload.store}/_scratch/{query.id}-{self._unique}-{self._executions}"
 
-        def compared(progress: Progress) -> str:
-            progress.step = "running"
+        def compared(step: Step) -> str:
+            step.now = "running"
             return difference(
                 self.spark,
                 lambda: self.frame(query, binding, expected),

@@ -60,16 +60,16 @@ class PolicySession:
         check_reached(frame, self.spark, self.policy.settings)
         return frame
 
-    def users(self, frame: DataFrame) -> DataFrame:
+    def adopt(self, frame: DataFrame) -> DataFrame:
         """A frame of the user's own session, taken over into this one."""
         self.check_functions()
-        return self.carrying(rebuilt(frame, self.spark))
+        return self.with_hints(rebuilt(frame, self.spark))
 
     def renew_all(self) -> None:
         """Make every table of the workload ready for a job that builds its own frames."""
         self._renew(self._tables)
 
-    def lay_aside(self) -> None:
+    def suspend(self) -> None:
         """From here on the session is as original: a frame of it that is planned later is planned and read so.
 
         What a job has set itself stays as the job wants it. What runs from here on is told apart by another marker.
@@ -84,7 +84,7 @@ class PolicySession:
                 self.spark.conf.set(name, before)
         self._mark_anew()
 
-    def take_up(self) -> None:
+    def resume(self) -> None:
         """Under the policy again, unless somebody has set one of its settings meanwhile."""
         for name, before in self._without.items():
             if own_value(self.spark, name) != before:
@@ -99,7 +99,7 @@ class PolicySession:
         The frame is planned anew, in its own session: there its scans read the settings they were made with, which are
         those of original now. Only a Python function keeps the way it was made for rows to travel.
         """
-        self.lay_aside()
+        self.suspend()
         kept = Policy.of({name: value for name, value in self.policy.settings if name == ARROW})
         try:
             return rebuilt(frame, self.spark), kept
@@ -115,7 +115,7 @@ class PolicySession:
         self.marker = _new_marker()
         self.spark.conf.set(MARKER, self.marker)
 
-    def carrying(self, frame: DataFrame) -> DataFrame:
+    def with_hints(self, frame: DataFrame) -> DataFrame:
         """A frame built in this session, with the policy's hints in its plan."""
         if self.policy.rewrites:
             raise PolicyNotApplied(
