@@ -25,7 +25,7 @@ from planopt_assets.engine.results.ordering import sort_columns
 from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.errors import QueryHangs
-from planopt_assets.model.arm import Arm
+from planopt_assets.model.arm import Arm, Session, Tables
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.store.reader import StoreReader
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from planopt_assets.model.arm import Tables
     from planopt_assets.model.bundle import Planned
     from planopt_assets.model.inputs import PinnedTable
     from planopt_assets.model.plan import Plan
@@ -57,7 +56,7 @@ class Workspace:
         self.pins = Pins()
         self.started_at = time.monotonic()
         self._open_session = session or (lambda: open_session(workload))
-        self._sessions: dict[Any, SparkSession] = {}  # by what of an arm its session is made from
+        self._sessions: dict[Session, SparkSession] = {}
         self._executions = 0
         self._has_run: set[str] = set()  # ids of queries that ran as they are, every binding
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from planopt_assets.engine.frames.carried import not_carried
 from planopt_assets.errors import NotExportable
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Promotion
@@ -70,6 +71,8 @@ def exported(query: Query, promotion: Promotion | None) -> Exported:
 
 
 def _text(query: Query, policy: Policy) -> tuple[str | None, str]:
+    if why := not_carried(policy):
+        return None, why
     if query.sql is None:
         return None, "hints of a Python query have no text to stand in: use `tuned(…).run`" if policy.needs_text else ""
     if redact(query.sql) != query.sql:

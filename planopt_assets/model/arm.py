@@ -10,6 +10,8 @@ from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import Policy
 
 Tables = tuple[PinnedTable, ...]
+Session = tuple[tuple[tuple[str, str], ...], Tables]
+"""Settings and tables: what a session is made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Arm:
         return content_id("arm", {"policy": self.policy.content, "tables": read})
 
     @property
-    def session(self) -> tuple[tuple[tuple[str, str], ...], Tables]:
-        """What its session is made from; arms that differ in hints or rewrites only may share one."""
+    def session(self) -> Session:
+        """The key of its session; arms that differ in hints or rewrites only share one."""
         return self.policy.settings, self.tables
 
     def under(self, policy: Policy) -> Arm:

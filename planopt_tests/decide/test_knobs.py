@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
@@ -12,11 +12,11 @@ from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, RESULT_
 from planopt_assets.decide.knobs import knob, objection, objections, size_in_bytes
 from planopt_assets.model.hint import Hint, Strategy
 from planopt_assets.model.knob import Knob
-from planopt_assets.model.part import Part
-from planopt_assets.model.policy import KINDS, Policy
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs
 from planopt_assets.replan import rewrites
 from planopt_tests.decide.cases import MAX_BYTES, OPEN_COST, SHUFFLE
+from planopt_tests.unknown_part import policy_with_a_property
 
 pytestmark = pytest.mark.fast
 
@@ -176,26 +176,8 @@ def test_nothing_but_a_join_hint_passes_as_a_hint(strategy: Strategy, target: st
         Policy.of(hints=[str(hint)])
 
 
-@dataclass(frozen=True)
-class Property(Part):
-    """A kind of part that somebody has added to policies, and nowhere else."""
-
-    kind = "properties"
-    needs_text = False
-    name: str
-
-    @property
-    def label(self) -> str:
-        return self.name
-
-    @classmethod
-    def read(cls, stored: list[str]) -> tuple[Property, ...]:
-        return tuple(map(cls, stored))
-
-
 def test_a_part_that_no_veto_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planopt_assets.model.policy.KINDS", (*KINDS, Property))
-    policy = Policy.from_json('{"settings": {}, "hints": [], "layouts": [], "properties": ["delta.x"]}')
+    policy = policy_with_a_property(monkeypatch)
     assert objections(policy, ANYTHING) == ("delta.x: nothing says that it is safe",)
 
 

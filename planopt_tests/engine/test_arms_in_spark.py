@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from planopt_assets.engine.user_job.policy_session import PolicySession
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.errors import SqlRefused
+from planopt_assets.errors import PolicyNotApplied, SqlRefused
 from planopt_assets.loop.experiment import Experiment
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
@@ -18,6 +19,7 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
 from planopt_tests.conftest import make_tables, workload_of
+from planopt_tests.unknown_part import policy_with_a_property
 
 pytestmark = pytest.mark.spark
 
@@ -126,6 +128,16 @@ def test_a_place_in_no_arm_is_refused_in_all(workspace: Workspace, other: Arm, f
     for arm in (workspace.baseline, other):
         with pytest.raises(SqlRefused, match="not a registered table"):
             workspace.frame(path_query(place), 0, arm)
+
+
+def test_a_policy_with_a_part_that_nothing_applies_does_not_run(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = policy_with_a_property(monkeypatch)
+    with pytest.raises(PolicyNotApplied, match=r"no query can carry delta\.x"):
+        workspace.frame(BY_SHOP, 0, workspace.arm(policy))
+    with pytest.raises(PolicyNotApplied, match=r"no query can carry delta\.x"):
+        PolicySession(workspace.spark, policy, ())
 
 
 # What else depends on the arm

@@ -14,6 +14,7 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query
 from planopt_tests.promoted import chain
 from planopt_tests.rows import FEWER
+from planopt_tests.unknown_part import policy_with_a_property
 
 pytestmark = pytest.mark.fast
 
@@ -99,6 +100,13 @@ def test_a_policy_no_text_can_carry_is_not_exported_in_any_form(
         text = rendered("sales", [found], form)  # type: ignore[arg-type]
         assert f"not exported: {why}" in text
         assert "SET spark" not in text
+
+
+def test_a_policy_with_a_part_that_no_query_carries_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = one(policy_with_a_property(monkeypatch))
+    assert found.missing == "properties not applied: no query can carry delta.x"
+    assert "SET spark" not in rendered("sales", [found], "sql")
+    assert found.facts()["properties"] == ["delta.x"]
 
 
 def test_settings_of_a_python_query_are_exported() -> None:

@@ -13,6 +13,7 @@ from planopt_assets.model.hint import STRATEGIES, Hint
 from planopt_assets.model.policy import KINDS, ORIGINAL, Policy
 from planopt_assets.model.rewrite import Rewrite
 from planopt_assets.model.setting import Setting
+from planopt_tests.unknown_part import policy_with_a_property
 
 pytestmark = pytest.mark.fast
 
@@ -207,3 +208,12 @@ def test_only_settings_can_act_at_run_time_alone() -> None:
 def test_parts_of_two_kinds_never_conflict() -> None:
     assert not Setting("cnf", "8").conflicts_with(Rewrite("cnf"))
     assert Setting("cnf", "8").conflicts_with(Setting("cnf", "9"))
+
+
+def test_a_new_kind_of_part_needs_no_other_place_in_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = policy_with_a_property(monkeypatch)
+    alone = policy.without(policy.parts[0])
+    assert policy.describe() == "shuffle.partitions=2, delta.x"
+    assert Policy.from_json(policy.to_json()) == policy == alone.merged(Policy.of({SHUFFLE: "2"}))
+    assert alone.facts() == {"settings": {}, "hints": [], "rewrites": [], "properties": ["delta.x"]}
+    assert ORIGINAL.id == "pol_4bb5a901333f9e84"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planopt_assets.engine.frames.callables import build_frame
+from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import PolicyText, policy_text
 from planopt_assets.engine.gate.sql_gate import analysis_gate, parse_gate
@@ -41,6 +42,7 @@ class QueryFrames:
         Anew because `rand()` draws its seed at analysis: a kept frame would hide that a result varies. Where a hint or
         a rewrite finds nothing to change, that is an error: under the policy's name nothing else may run.
         """
+        check_carried(arm.policy)
         try:
             if query.sql is None:
                 return self._of_callable(session, query, binding, arm)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.frames.callables import ARROW
+from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import policy_text
 from planopt_assets.engine.jvm.bridge import Jvm
@@ -36,6 +37,7 @@ class PolicySession:
     """A policy is applied whole or not at all: what cannot be done is `PolicyNotApplied`, before anything runs."""
 
     def __init__(self, spark: SparkSession, policy: Policy, tables: Sequence[Table]) -> None:
+        check_carried(policy)
         self.policy = policy
         self.marker = _new_marker()
         self._tables = tables
