@@ -41,5 +41,5 @@ def _round(workspace: Workspace, query: Query, number: int) -> RecordedPair:
 
 
 def _run(workspace: Workspace, query: Query, policy: Policy) -> Ran:
-    done = workspace.execute(query, 0, policy, timeout_s=_TIMEOUT_S)
+    done = workspace.execute(query, 0, workspace.arm(policy), timeout_s=_TIMEOUT_S)
     return Ran(done.counters, topology_hash(done.final))

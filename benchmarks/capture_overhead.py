@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.model.policy import ORIGINAL
 
 if TYPE_CHECKING:
     from planopt_assets.model.workload import Query
@@ -52,13 +51,13 @@ def _round(workspace: Workspace, query: Query, number: int) -> dict[str, float]:
 
 def _bare(workspace: Workspace, query: Query) -> float:
     start = time.perf_counter()
-    workspace.frame(query, 0)._jdf.queryExecution().toRdd().count()
+    workspace.frame(query, 0, workspace.baseline)._jdf.queryExecution().toRdd().count()
     return time.perf_counter() - start
 
 
 def _captured(workspace: Workspace, query: Query, **how: Any) -> float:
     start = time.perf_counter()
-    workspace.execute(query, 0, ORIGINAL, timeout_s=600, **how)
+    workspace.execute(query, 0, workspace.baseline, timeout_s=600, **how)
     return time.perf_counter() - start
 
 

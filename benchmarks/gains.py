@@ -134,7 +134,7 @@ def _again(workspace: Workspace, query: Query, policy: Policy, rounds: int) -> C
 
 def _clocks(workspace: Workspace, query: Query, policy: Policy) -> dict[str, float]:
     bindings = range(len(query.bindings))
-    done = [workspace.execute(query, b, policy, timeout_s=_TIMEOUT_S).counters for b in bindings]
+    done = [workspace.execute(query, b, workspace.arm(policy), timeout_s=_TIMEOUT_S).counters for b in bindings]
     return {"cpu": sum(c.cpu_ns for c in done) / 1e9, "wall": sum(c.wall_ns for c in done) / 1e9}
 
 

@@ -102,10 +102,11 @@ def standing(
     **others: Any,
 ) -> Standing:
     """A query that was observed, and of which nothing else is known unless told."""
-    known: dict[str, Any] = {"query_id": "q", "query_fingerprint": "qry_1", "input_fingerprint": "inp_1", "mode": "advise"}
+    known: dict[str, Any] = {"query_id": "q", "query_fingerprint": "qry_1", "input_fingerprint": "inp_1"}
     return Standing(
         **{
             **known,
+            "mode": "advise",
             "artifacts": [artifact()] if artifacts is None else artifacts,
             "decisions": decisions or [],
             "candidates": candidates or [],

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import PlanoptError
-from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.observe.explain.text import parse_formatted
 from planopt_assets.observe.plans.agreement import disagreements
 
@@ -57,20 +56,20 @@ def _words(error: Exception) -> str:
 
 
 def _planned(workspace: Workspace, query: Query) -> tuple[int, ...]:
-    plan, _ = workspace.plan(query, 0, ORIGINAL)
+    plan, _ = workspace.plan(query, 0, workspace.baseline)
     return (len(plan.nodes),)
 
 
 def _executed(workspace: Workspace, query: Query) -> tuple[int, ...]:
     tier = workspace.workload.capture
-    execution = workspace.execute(query, 0, ORIGINAL, timeout_s=_TIMEOUT_S, tier=tier)
+    execution = workspace.execute(query, 0, workspace.baseline, timeout_s=_TIMEOUT_S, tier=tier)
     assert execution.initial is not None
     return len(execution.initial.nodes), len(execution.final.nodes)
 
 
 def _problems(workspace: Workspace, query: Query, plan_only: bool, check: Check | None) -> Iterator[str]:
     """Where the plan tree and the formatted text of one frame differ, before and after it ran, and what it returned."""
-    frame = workspace.frame(query, 0)
+    frame = workspace.frame(query, 0, workspace.baseline)
     execution: Any = frame._jdf.queryExecution()
     yield from _disagreements(workspace, execution, "initial")
     if not plan_only:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from planopt_assets.model.decision import Arithmetic, DecisionKind
+from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.rewrite import Rewrite
+from planopt_assets.model.setting import Setting
 
 CLOCK_ONLY: Final = "saves the clock and not CPU; objective `latency` would try it"
 """Ends the reason of a rule that has found idle cores, where the objective does not count the clock."""
@@ -19,7 +22,7 @@ class Answer:
 
     kind: DecisionKind
     reason: str
-    change: Policy  # settings, hints and rewrites to add; nothing where nothing is proposed
+    change: Policy  # the parts to add; nothing where nothing is proposed
     saved_cpu_ns: int  # per run of all bindings, lower end
     arithmetic: Arithmetic
     saved_wall_ns: int = 0  # of a change that saves no CPU but lets idle cores help; lower end
@@ -33,11 +36,12 @@ def propose(
     saved_cpu_ns: int = 0,
     saved_wall_ns: int = 0,
     arithmetic: Mapping[str, int | float | str],
-    hints: Sequence[str] = (),
+    hints: Iterable[Hint] = (),
     rewrites: Sequence[str] = (),
     nodes: Sequence[int] = (),
 ) -> Answer:
-    change = Policy(tuple(sorted(settings.items())), tuple(hints), (), tuple(rewrites))
+    by_name = sorted(set(hints), key=str)
+    change = Policy((*Setting.read(settings), *by_name, *Rewrite.read(rewrites)))
     return Answer("proposal", reason, change, saved_cpu_ns, tuple(arithmetic.items()), saved_wall_ns, tuple(nodes))
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from planopt_assets.decide.catalogue import CATALOGUE, RESULT_CHANGING, REWRITES
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.knob import Knob
+from planopt_assets.model.part import Part
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.rewrite import Rewrite
+from planopt_assets.model.setting import Setting
 from planopt_assets.model.workload import Knobs
 
 
@@ -40,18 +43,12 @@ def objection(name: str, value: str, limits: Knobs) -> str | None:
 
 
 def objections(change: Policy, limits: Knobs) -> tuple[str, ...]:
-    """Everything that speaks against a change: its settings, then hints, rewrites and layouts.
+    """Everything that speaks against a change, in the order of its parts.
 
-    A hint passes only if `Hint` reads it: one join, one of three strategies, nothing else.
-
-    >>> objections(Policy(hints=("broadcast(join0.right)", "set(spark.sql.ansi.enabled=false)")), Knobs())
-    ("not a join hint: 'set(spark.sql.ansi.enabled=false)'",)
+    >>> objections(Policy.of({"spark.sql.ansi.enabled": "false"}, rewrites=["drop_where"]), Knobs())
+    ('spark.sql.ansi.enabled may change results', "'drop_where' is no known rewrite")
     """
-    found = [o for name, value in change.settings if (o := objection(name, value, limits))]
-    found += [o for hint in change.hints if (o := _hint_objection(hint))]
-    found += [f"{rewrite!r} is no known rewrite" for rewrite in change.rewrites if rewrite not in REWRITES]
-    found += [f"{layout}: no rule may propose a layout" for layout in change.layouts]
-    return tuple(found)
+    return tuple(against for part in change.parts if (against := _part_objection(part, limits)))
 
 
 def changes_results(name: str) -> bool:
@@ -71,9 +68,22 @@ def size_in_bytes(text: str) -> int:
     return int(digits) * int(1024**power)
 
 
-def _hint_objection(text: str) -> str | None:
+def _part_objection(part: Part, limits: Knobs) -> str | None:
+    """The veto for every kind of part; one that has none is refused."""
+    match part:
+        case Setting(name, value):
+            return objection(name, value, limits)
+        case Hint():
+            return _hint_objection(part)
+        case Rewrite(name):
+            return None if name in REWRITES else f"{name!r} is no known rewrite"
+    return f"{part.describe()}: nothing says that it is safe"
+
+
+def _hint_objection(hint: Hint) -> str | None:
+    """A hint passes only if it can be read back: one join, one of three strategies, nothing else."""
     try:
-        Hint.parse(text)
+        Hint.parse(str(hint))
     except ValueError as error:
         return str(error)
     return None

@@ -14,7 +14,7 @@ from planopt_assets.engine.capture.inspector import Inspector
 from planopt_assets.engine.capture.scans import ScanReader
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.registry import Registry
-from planopt_assets.engine.execution.bounded import Progress, bounded
+from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.disturbance import ExecutorLosses, newest_versions
 from planopt_assets.engine.execution.execute import Instruments, Measured, execute, planned
 from planopt_assets.engine.execution.program_cpu import ProgramCpu
@@ -25,6 +25,7 @@ from planopt_assets.engine.results.ordering import sort_columns
 from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.errors import QueryHangs
+from planopt_assets.model.arm import Arm, Session, Tables
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.store.store import Store
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 class Workspace:
     """Nothing happens until it is needed: the session starts with the first query that must be looked at.
 
-    All queries of a run share one JVM; every set of settings gets an isolated session over the same pinned versions.
+    All queries of a run share one JVM; every set of settings and tables gets an isolated session of its own.
     """
 
     first_expression_id = FIRST_EXPRESSION_ID
@@ -55,7 +56,7 @@ class Workspace:
         self.pins = Pins()
         self.started_at = time.monotonic()
         self._open_session = session or (lambda: open_session(workload))
-        self._sessions: dict[tuple[tuple[str, str], ...], SparkSession] = {}  # by settings
+        self._sessions: dict[Session, SparkSession] = {}
         self._executions = 0
         self._has_run: set[str] = set()  # ids of queries that ran as they are, every binding
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
@@ -84,9 +85,18 @@ class Workspace:
         return QueryFrames(self.workload, self.registry)
 
     @property
-    def tables(self) -> tuple[PinnedTable, ...]:
+    def tables(self) -> Tables:
         """Every registered table at the version this run reads; asked once, so a commit meanwhile changes nothing."""
         return self.registry.pinned
+
+    def arm(self, policy: Policy) -> Arm:
+        """The usual arm of a policy: over the tables this run has pinned."""
+        return Arm(policy, self.tables)
+
+    @property
+    def baseline(self) -> Arm:
+        """The query as it is, over the tables as they are."""
+        return self.arm(ORIGINAL)
 
     def facts(self, table: PinnedTable) -> TableFacts:
         """What a table says about itself at the pinned version."""
@@ -94,7 +104,12 @@ class Workspace:
 
     @cached_property
     def capture(self) -> Capture:
-        return Capture(self.spark, {plain_path(t.location): t.name for t in self.tables})
+        return Capture(self.spark, self._names)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Location -> registered name, for every arm in use: plans name a clone as they name its table."""
+        return {plain_path(t.location): t.name for t in self.tables}
 
     @cached_property
     def instruments(self) -> Instruments:
@@ -110,67 +125,68 @@ class Workspace:
     def cores(self) -> int:
         return int(self.spark.sparkContext.defaultParallelism)
 
-    def isolated(self, policy: Policy) -> SparkSession:
-        """A session of its own with the policy's settings and the pinned tables as lazy views; nothing leaks back."""
-        if policy.settings not in self._sessions:
+    def isolated(self, arm: Arm) -> SparkSession:
+        """A session of its own with an arm's settings, and with its tables as lazy views; nothing leaks back."""
+        if arm.session not in self._sessions:
             session = self.spark.newSession()
-            for name, value in policy.settings:
-                check_settable(session, name, where=policy.id)
+            for name, value in arm.policy.settings:
+                check_settable(session, name, where=arm.policy.id)
                 session.conf.set(name, value)
-            for table in self.registry.readable:
+            for table in self.registry.readable(arm):
                 reader = session.read.format("delta").option("versionAsOf", table.version)
                 reader.load(table.location).createOrReplaceTempView(table.name)
-            self._sessions[policy.settings] = session
-        return self._sessions[policy.settings]
+                self._names.setdefault(plain_path(table.location), table.name)
+            self._sessions[arm.session] = session
+        return self._sessions[arm.session]
 
-    def frame(self, query: Query, binding: int, policy: Policy = ORIGINAL) -> DataFrame:
-        """The query as a DataFrame under a whole policy, built anew each time, and through the gate before it runs."""
-        return self.frames.frame(self.isolated(policy), query, binding, policy)
+    def frame(self, query: Query, binding: int, arm: Arm) -> DataFrame:
+        """The query as a DataFrame in an arm, built anew each time, and through the gate before it runs."""
+        return self.frames.frame(self.isolated(arm), query, binding, arm)
 
-    def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
-        """The registered tables a query names, as the gate saw them; all of them where it never got that far."""
-        return self.frames.tables_read(query)
+    def tables_read(self, query: Query, arm: Arm) -> Tables:
+        """The tables of an arm that a query names, as the gate saw them; all of them where it never got that far."""
+        return self.frames.tables_read(query, arm)
 
-    def plan(self, query: Query, binding: int, policy: Policy) -> tuple[Plan, dict[str, list[int]]]:
-        """The plan of a query under a policy, without running it; planning that hangs is given up as a candidate is."""
-        with self._fresh_after_a_hang(policy):
+    def plan(self, query: Query, binding: int, arm: Arm) -> tuple[Plan, dict[str, list[int]]]:
+        """The plan of a query in an arm, without running it; planning that hangs is given up as a candidate is."""
+        with self._fresh_after_a_hang(arm):
             return planned(
-                self.isolated(policy),
-                lambda: self.frame(query, binding, policy),
-                tag=f"plan/{self._tag(query, binding, policy)}",
+                self.isolated(arm),
+                lambda: self.frame(query, binding, arm),
+                tag=f"plan/{self._tag(query, binding, arm)}",
                 timeout_s=self.workload.budgets.per_candidate,
                 capture=self.capture,
             )
 
-    def hinted_joins(self, query: Query, binding: int, policy: Policy) -> list[tuple[str, str]]:
+    def hinted_joins(self, query: Query, binding: int, arm: Arm) -> list[tuple[str, str]]:
         """Every join of the plan that a hint reached: the hint in Spark's words, and the operator it became."""
-        frame: Any = self.frame(query, binding, policy)
+        frame: Any = self.frame(query, binding, arm)
         return self.capture.hinted_joins(frame._jdf.queryExecution().executedPlan())
 
     def execute(
         self,
         query: Query,
         binding: int,
-        policy: Policy,
+        arm: Arm,
         *,
         timeout_s: float,
         tier: CaptureTier | None = None,
         digest: bool = True,
         in_order: bool = False,
     ) -> Measured:
-        """Run a query once under a policy; with a `tier`, everything planopt keeps of a plan is captured as well."""
-        with self._fresh_after_a_hang(policy):
+        """Run a query once in an arm; with a `tier`, everything planopt keeps of a plan is captured as well."""
+        with self._fresh_after_a_hang(arm):
             done = execute(
-                self.isolated(policy),
-                lambda: self.frame(query, binding, policy),
-                tag=self._tag(query, binding, policy),
+                self.isolated(arm),
+                lambda: self.frame(query, binding, arm),
+                tag=self._tag(query, binding, arm),
                 timeout_s=timeout_s,
                 tier=tier,
                 instruments=self.instruments,
                 digest=digest,
                 in_order=in_order,
             )
-        if policy == ORIGINAL and binding == len(query.bindings) - 1:  # bindings run one after the other
+        if arm == self.baseline and binding == len(query.bindings) - 1:  # bindings run one after the other
             self._has_run.add(query.id)
         return done
 
@@ -179,21 +195,21 @@ class Workspace:
         return query.id in self._has_run
 
     @contextmanager
-    def _fresh_after_a_hang(self, policy: Policy) -> Iterator[None]:
+    def _fresh_after_a_hang(self, arm: Arm) -> Iterator[None]:
         """The thread left behind still has the session: the next one who asks gets another."""
         try:
             yield
         except QueryHangs:
-            self._sessions.pop(policy.settings, None)
+            self._sessions.pop(arm.session, None)
             raise
 
-    def _tag(self, query: Query, binding: int, policy: Policy) -> str:
+    def _tag(self, query: Query, binding: int, arm: Arm) -> str:
         self._executions += 1
-        return f"{query.id}#{binding}/{policy.id}/{self._unique}-{self._executions}"
+        return f"{query.id}#{binding}/{arm.policy.id}/{self._unique}-{self._executions}"
 
-    def replanned(self, query: Query, binding: int) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
+    def replanned(self, query: Query, binding: int, arm: Arm) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
         """The query planned once more, with all that is kept of planning; nothing is executed."""
-        frame = self.frame(query, binding)
+        frame = self.frame(query, binding, arm)
         execution: Any = with_digest(frame)._jdf.queryExecution()
         seen = self.capture.read(execution.executedPlan(), "initial")
         optimized = self.capture.jvm.tree(execution.optimizedPlan())
@@ -201,7 +217,7 @@ class Workspace:
         scans = self.instruments.scans.planned(execution.executedPlan(), asked, seen.tree, optimized).facts
         inspector = self.instruments.inspector
         return (
-            inspector.planned(self.isolated(ORIGINAL), frame, execution, inspector.analyzed(frame), optimized),
+            inspector.planned(self.isolated(arm), frame, execution, inspector.analyzed(frame), optimized),
             seen.plan,
             scans,
         )
@@ -212,16 +228,16 @@ class Workspace:
         conf: Any = self.spark._jsparkSession.sessionState().conf()
         return int(conf.autoBroadcastJoinThreshold())
 
-    def promises_order(self, query: Query, binding: int) -> bool:
-        return sort_columns(self.frame(query, binding)) is not None
+    def promises_order(self, query: Query, binding: int, arm: Arm) -> bool:
+        return sort_columns(self.frame(query, binding, arm)) is not None
 
-    def difference(self, query: Query, binding: int, expected: Policy, actual: Policy, *, timeout_s: float) -> str:
-        """What differs, row by row and in the promised order, between a query's results under two policies."""
+    def difference(self, query: Query, binding: int, expected: Arm, actual: Arm, *, timeout_s: float) -> str:
+        """What differs, row by row and in the promised order, between a query's results in two arms."""
         tag = f"compare/{self._tag(query, binding, actual)}"
         scratch = f"{self.workload.store}/_scratch/{query.id}-{self._unique}-{self._executions}"
 
-        def compared(progress: Progress) -> str:
-            progress.step = "running"
+        def compared(step: Step) -> str:
+            step.now = "running"
             return difference(
                 self.spark,
                 lambda: self.frame(query, binding, expected),
@@ -231,9 +247,9 @@ class Workspace:
 
         return bounded(self.spark.sparkContext, compared, tag=tag, timeout_s=timeout_s)
 
-    def newest_versions(self, query: Query) -> dict[str, int | None]:
+    def newest_versions(self, query: Query, arm: Arm) -> dict[str, int | None]:
         """The version each table of the query has now; trials stay on the pinned ones, but a commit disturbs them."""
-        return newest_versions(self.tables_read(query))
+        return newest_versions(self.tables_read(query, arm))
 
     def effective_settings(self, names: Iterable[str]) -> dict[str, str]:
         """What these settings are in this Spark; one it does not know or holds as another type is an error."""

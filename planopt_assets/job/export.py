@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from planopt_assets.engine.frames.carried import not_carried
 from planopt_assets.errors import NotExportable
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.redaction import redact
@@ -42,15 +42,11 @@ class Exported:
             return f"{self.query_id}: original, nothing to set"
         return f"{self.query_id}, generation {self.generation}: {self.policy.describe()}"
 
-    @property
-    def needs_text(self) -> bool:
-        return bool(self.policy.hints or self.policy.rewrites)
-
     def why_not(self, form: Format) -> str:
         """Why this form cannot carry the policy; empty where it can."""
         if self.missing:
             return self.missing
-        if self.needs_text and form in _SETTINGS_ONLY:
+        if self.policy.needs_text and form in _SETTINGS_ONLY:
             return "hints and rewrites need the query's text: use `--format sql`"
         return ""
 
@@ -60,8 +56,7 @@ class Exported:
             "generation": self.generation,
             "promotion_id": self.promotion_id,
             "policy_id": self.policy.id,
-            **self.policy.content,
-            "rewrites": list(self.policy.rewrites),
+            **self.policy.facts(),
             "sql": self.sql,
             "not_exported": self.missing or None,
         }
@@ -76,17 +71,16 @@ def exported(query: Query, promotion: Promotion | None) -> Exported:
 
 
 def _text(query: Query, policy: Policy) -> tuple[str | None, str]:
-    if policy.layouts:
-        return query.sql, f"layout {policy.layouts[0]} belongs to a table, not to a query"
-    needed = bool(policy.hints or policy.rewrites)
+    if why := not_carried(policy):
+        return None, why
     if query.sql is None:
-        return None, "hints of a Python query have no text to stand in: use `tuned(…).run`" if needed else ""
+        return None, "hints of a Python query have no text to stand in: use `tuned(…).run`" if policy.needs_text else ""
     if redact(query.sql) != query.sql:
-        return None, "the text holds a secret and is not written" if needed else ""
+        return None, "the text holds a secret and is not written" if policy.needs_text else ""
     rewritten, idle = rewritten_sql(query.sql, policy.rewrites)
     if idle:
         return None, f"rewrite {idle[0]} finds nothing to change in the text"
-    written = hinted_sql(rewritten, [Hint.parse(text) for text in policy.hints])
+    written = hinted_sql(rewritten, policy.hints)
     if written.left_out:
         hint, why = written.left_out[0]
         return None, f"no text can carry {hint}: {why}; use `tuned(…).sql`"
@@ -152,7 +146,7 @@ _LINES = {"spark-defaults": _defaults, "submit": _submit, "sql": _sql}
 def _python(workload: str, queries: Sequence[Exported]) -> str:
     fit = [q for q in queries if not q.why_not("python")]
     settings = {q.query_id: dict(q.policy.settings) for q in fit}
-    texts = {q.query_id: q.sql for q in fit if q.needs_text}
+    texts = {q.query_id: q.sql for q in fit if q.policy.needs_text}
     notes = "".join(f"# {q.headline}\n# not exported: {q.missing}\n" for q in queries if q.missing)
     return (
         f'"""Settings in force for workload {workload}, by `planopt export`; planopt is not needed to use them."""\n'

@@ -102,7 +102,7 @@ class Tuned:
 
         Scan settings are those of the session a frame was built in: a policy that has some needs `run` or `sql`.
         """
-        return self._frame(lambda session: session.users(frame), lambda: frame, None)
+        return self._frame(lambda session: session.adopt(frame), lambda: frame, None)
 
     def run(self, job: Callable[..., Any] | None = None, **parameters: Any) -> Any:
         """What `job(session, **parameters)` returns; without a job, the workload's own Python query.
@@ -185,8 +185,8 @@ class Tuned:
             return result
         try:
             if waits and not reason:
-                session.take_up()
-            frame, held = session.carrying(result), session.policy
+                session.resume()
+            frame, held = session.with_hints(result), session.policy
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             reason = reason or _not_applied(error)
             frame, held = self._without_policy(session, result)
@@ -197,7 +197,7 @@ class Tuned:
         try:
             return session.as_original(frame)
         except Exception:  # noqa: BLE001  # the frame is there and right; it keeps what settings its session has
-            return frame, Policy(session.policy.settings)
+            return frame, Policy.of(dict(session.policy.settings))
 
     def _for_job(self, policy: Policy, *, declared: bool, waits: bool) -> tuple[PolicySession, str]:
         """A session for a job that builds its own frames, and why it is not under the policy."""
@@ -207,7 +207,7 @@ class Tuned:
                 session.check_functions()
             session.renew_all()
             if waits:
-                session.lay_aside()
+                session.suspend()
         except Exception as error:  # noqa: BLE001  # the second attempt is the original, which needs none of it
             return self._open(ORIGINAL), _not_applied(error)
         return session, ""

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.errors import PlanoptError, PolicyNotApplied
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.hint import Hint
-from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.observe.plans.diff import Splits, plan_diff, pushed_diff
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.replan.effects import idle_hint_words, runtime_parts, visible_parts
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.model.arm import Arm
     from planopt_assets.model.plan import Plan
     from planopt_assets.model.workload import Query
 
@@ -21,21 +20,21 @@ AT_RUN_TIME = "takes effect only at run time; a trial will tell"
 
 
 def planned_candidate(
-    workspace: Workspace, query: Query, policy: Policy, decision_ids: tuple[str, ...], inputs: str
+    workspace: Workspace, query: Query, arm: Arm, decision_ids: tuple[str, ...], inputs: str
 ) -> Candidate:
-    """Plan all bindings under the policy; the diff of the first that differs stands for the candidate."""
-    plans = _Plans(workspace, query)
+    """Plan all bindings in the arm; the diff of the first that differs from the baseline stands for the candidate."""
+    plans, policy = _Plans(workspace, query), arm.policy
     kept, diff, fingerprint, topology = False, "", "", ""
     effects: tuple[str, ...] = ()
     try:
-        diff = plans.diff(ORIGINAL, policy)
-        after, _ = plans.of(policy, 0)
+        diff = plans.diff(workspace.baseline, arm)
+        after, _ = plans.of(arm, 0)
         fingerprint, topology = plan_fingerprint(after), topology_hash(after)
-        effects = _effects(plans, policy, diff)
-        idle = [hint for hint in policy.hints if hint not in effects]
+        effects = _effects(plans, arm, diff)
+        idle = [hint for hint in policy.hints if hint.label not in effects]
         if idle:
-            joins = workspace.hinted_joins(query, 0, policy)
-            reason = f"dropped: {idle_hint_words(Hint.parse(idle[0]), joins)}"
+            joins = workspace.hinted_joins(query, 0, arm)
+            reason = f"dropped: {idle_hint_words(idle[0], joins)}"
         elif diff:
             kept, reason = True, "the plan changes"
         elif runtime_parts(policy):
@@ -60,28 +59,30 @@ def planned_candidate(
     )
 
 
-def _effects(plans: _Plans, policy: Policy, diff: str) -> tuple[str, ...]:
-    """The parts without which the plan would be another; all of them where each alone would do."""
-    parts = visible_parts(policy)
-    if not diff or len(parts) <= 1:
-        return tuple(parts) if diff else ()
-    needed = tuple(part for part, without in parts.items() if plans.diff(without, policy))
-    return needed or tuple(parts)
+def _effects(plans: _Plans, arm: Arm, diff: str) -> tuple[str, ...]:
+    """The labels of the parts without which the plan would be another; of all where each alone would do."""
+    if not diff:
+        return ()
+    parts = visible_parts(arm.policy)
+    if len(parts) > 1:
+        needed = [part for part in parts if plans.diff(arm.under(arm.policy.without(part)), arm)]
+        parts = tuple(needed) or parts
+    return tuple(part.label for part in parts)
 
 
 class _Plans:
-    """Each policy of a query planned once per binding."""
+    """Each arm of a query planned once per binding."""
 
     def __init__(self, workspace: Workspace, query: Query) -> None:
         self._workspace, self._query = workspace, query
-        self._seen: dict[tuple[Policy, int], tuple[Plan, Splits]] = {}
+        self._seen: dict[tuple[Arm, int], tuple[Plan, Splits]] = {}
 
-    def of(self, policy: Policy, binding: int) -> tuple[Plan, Splits]:
-        if (policy, binding) not in self._seen:
-            self._seen[policy, binding] = self._workspace.plan(self._query, binding, policy)
-        return self._seen[policy, binding]
+    def of(self, arm: Arm, binding: int) -> tuple[Plan, Splits]:
+        if (arm, binding) not in self._seen:
+            self._seen[arm, binding] = self._workspace.plan(self._query, binding, arm)
+        return self._seen[arm, binding]
 
-    def diff(self, before: Policy, after: Policy) -> str:
+    def diff(self, before: Arm, after: Arm) -> str:
         """Of the first binding whose plans differ; every binding is planned, so that one that cannot be is known."""
         found = ""
         for binding in range(len(self._query.bindings)):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
+
+from planopt_assets.model.part import Part
 
 Strategy = Literal["broadcast", "shuffle_hash", "merge"]
 STRATEGIES: tuple[Strategy, ...] = ("broadcast", "shuffle_hash", "merge")
@@ -13,7 +15,7 @@ _TEXT = re.compile(r"(broadcast|shuffle_hash|merge)\((join\d+\.(?:left|right)(?:
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(Part):
     """Written as text in a policy; `target` is `join<n>.<side>`, then the alias the query gives that input, if any.
 
     Joins are counted depth first in the analysed plan of the query as its author wrote it, so that a target means the
@@ -25,11 +27,22 @@ class Hint:
     'orders'
     """
 
+    kind: ClassVar[str] = "hints"
+    needs_text: ClassVar[bool] = True
+
     strategy: Strategy
     target: str
 
     def __str__(self) -> str:
         return f"{self.strategy}({self.target})"
+
+    @property
+    def label(self) -> str:
+        return str(self)
+
+    @property
+    def key(self) -> str:
+        return self.target
 
     @staticmethod
     def parse(text: str) -> Hint:
@@ -37,6 +50,10 @@ class Hint:
         if found is None:
             raise ValueError(f"not a join hint: {text!r}")
         return Hint(found[1], found[2])  # type: ignore[arg-type]  # the pattern allows no other strategy
+
+    @classmethod
+    def read(cls, stored: Any) -> tuple[Hint, ...]:
+        return tuple(cls.parse(text) for text in stored)
 
     @property
     def join(self) -> int:

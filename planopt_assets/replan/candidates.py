@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planopt_assets.model.decision import Decision
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import Policy
 
 AT_ONCE = 3
@@ -57,7 +56,7 @@ def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Plann
     for one in by_gain(proposed):
         if tried.get(one.policy.id) not in ("kept", "accept"):
             continue
-        if together is None or compose(together, one.policy):
+        if together is None or not together.conflicts_with(one.policy):
             together = one.policy if together is None else together.merged(one.policy)
             ids = (*ids, one.decision_id)
     return (together, ids) if together is not None and together.id not in tried else None
@@ -66,15 +65,3 @@ def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Plann
 def by_gain(proposed: Sequence[Proposed]) -> list[Proposed]:
     """The largest expected gain first; equal ones in the order of the rules."""
     return sorted(proposed, key=lambda p: -p.gain_ns)
-
-
-def compose(one: Policy, other: Policy) -> bool:
-    """Whether two policies can be in force together: they give no knob two values and no join input two strategies.
-
-    >>> compose(Policy.of({"a": "1"}), Policy.of({"a": "2"}))
-    False
-    """
-    settings, strategies = dict(one.settings), {Hint.parse(h).target: Hint.parse(h).strategy for h in one.hints}
-    return all(settings.get(name, value) == value for name, value in other.settings) and all(
-        strategies.get(hint.target, hint.strategy) == hint.strategy for hint in map(Hint.parse, other.hints)
-    )

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from planopt_assets.decide.knobs import knob
+from planopt_assets.decide.catalogue import CATALOGUE
 from planopt_assets.model.hint import Hint
+from planopt_assets.model.part import Part
 from planopt_assets.model.policy import Policy
 
+_RUN_TIME_KNOBS = frozenset(knob.name for knob in CATALOGUE if not knob.visible_in_plan)
 
-def visible_parts(policy: Policy) -> dict[str, Policy]:
-    """Every part that must show in the plan, each with the policy without it; hints and rewrites always must.
 
-    >>> list(visible_parts(Policy((("spark.sql.shuffle.partitions", "8"),), ("broadcast(join0.right d)",))))
-    ['spark.sql.shuffle.partitions', 'broadcast(join0.right d)']
+def visible_parts(policy: Policy) -> tuple[Part, ...]:
+    """Those that must show in the plan.
+
+    >>> [part.label for part in visible_parts(Policy.of({"spark.sql.shuffle.partitions": "8"}, rewrites=["cnf"]))]
+    ['spark.sql.shuffle.partitions', 'cnf']
     """
-    found = {}
-    for setting in policy.settings:
-        if not _only_while_running(setting[0]):
-            found[setting[0]] = replace(policy, settings=tuple(s for s in policy.settings if s != setting))
-    for hint in policy.hints:
-        found[hint] = replace(policy, hints=tuple(h for h in policy.hints if h != hint))
-    for rewrite in policy.rewrites:
-        found[rewrite] = replace(policy, rewrites=tuple(r for r in policy.rewrites if r != rewrite))
-    return found
+    return tuple(part for part in policy.parts if part.must_show(_RUN_TIME_KNOBS))
 
 
-def runtime_parts(policy: Policy) -> tuple[str, ...]:
-    """Settings that may work only while the query runs: adaptive execution, readers, batches."""
-    return tuple(name for name, _ in policy.settings if _only_while_running(name))
+def runtime_parts(policy: Policy) -> tuple[Part, ...]:
+    """Those that may work only while the query runs: settings of adaptive execution, readers, batches."""
+    return tuple(part for part in policy.parts if not part.must_show(_RUN_TIME_KNOBS))
 
 
 def idle_hint_words(hint: Hint, joins: list[tuple[str, str]]) -> str:
@@ -42,8 +35,3 @@ def idle_hint_words(hint: Hint, joins: list[tuple[str, str]]) -> str:
     operators = sorted({operator.split(" ")[0] for words, operator in joins if asked in words})
     became = f"stays {' or '.join(operators)}" if operators else "is no join of its own in the plan"
     return f"hint not applied: {hint.target} {became}"
-
-
-def _only_while_running(name: str) -> bool:
-    entry = knob(name)
-    return entry is not None and not entry.visible_in_plan

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.trial import Trial
 from planopt_assets.validate.pairs import Pair
 
 
 class Ledger:
-    """Only grows; a trial that turns out to be disturbed stays, marked as tainted."""
+    """Only grows; a trial that turns out to be disturbed stays, marked as tainted. Arms go by their ids."""
 
-    def __init__(self, bindings: int) -> None:
-        self.trials: list[Trial] = []
-        self._bindings = range(bindings)
+    def __init__(self, bindings: int, baseline: str) -> None:
+        self._runs: list[tuple[str, Trial]] = []
+        self._bindings, self._baseline = range(bindings), baseline
         self._counted: set[int] = set()
 
-    def add(self, trial: Trial) -> None:
-        self.trials.append(trial)
+    @property
+    def trials(self) -> list[Trial]:
+        return [trial for _, trial in self._runs]
+
+    def add(self, arm_id: str, trial: Trial) -> None:
+        self._runs.append((arm_id, trial))
 
     def count(self, number: int) -> None:
         """This round is over, its results were compared, and nothing disturbed it: now it may be judged."""
@@ -27,41 +30,39 @@ class Ledger:
 
     def taint(self, number: int, reason: str) -> None:
         """Nothing of this round counts any more; its results were compared all the same."""
-        for place, trial in enumerate(self.trials):
+        for place, (arm_id, trial) in enumerate(self._runs):
             if trial.round == number and trial.status == "ok":
-                self.trials[place] = replace(trial, status="tainted", error=reason)
+                self._runs[place] = (arm_id, replace(trial, status="tainted", error=reason))
 
-    def of_round(self, number: int, binding: int) -> list[Trial]:
-        """What finished in a round for one binding, disturbed or not: a result is a result."""
-        return [t for t in self.trials if t.round == number and t.binding == binding and t.digest]
+    def of_round(self, number: int, binding: int) -> list[tuple[str, Trial]]:
+        """What finished in a round for one binding, disturbed or not, with its arm: a result is a result."""
+        return [(a, t) for a, t in self._runs if t.round == number and t.binding == binding and t.digest]
 
     def walls(self, binding: int) -> list[float]:
-        """Seconds the query as it is took for a binding, warm-ups among them."""
-        runs = [t for t in self.trials if t.policy_id == ORIGINAL.id and t.binding == binding and t.status == "ok"]
+        """Seconds the baseline took for a binding, warm-ups among them."""
+        runs = [t for a, t in self._runs if a == self._baseline and t.binding == binding and t.status == "ok"]
         return [t.counters.wall_ns / 1e9 for t in runs if t.counters]
 
-    def pairs(self, policy_id: str) -> list[Pair]:
+    def pairs(self, arm_id: str) -> list[Pair]:
         """Baseline and candidate of every counted round that both finished, undisturbed."""
         counted = {
-            (t.policy_id, t.round, t.binding): t
-            for t in self.trials
-            if t.status == "ok" and not t.warm_up and t.counters
+            (a, t.round, t.binding): t for a, t in self._runs if t.status == "ok" and not t.warm_up and t.counters
         }
         found = []
         for number in sorted(self._counted):
-            baseline = self._whole(counted.get((ORIGINAL.id, number, b)) for b in self._bindings)
-            candidate = self._whole(counted.get((policy_id, number, b)) for b in self._bindings)
+            baseline = self._whole(counted.get((self._baseline, number, b)) for b in self._bindings)
+            candidate = self._whole(counted.get((arm_id, number, b)) for b in self._bindings)
             if baseline and candidate:
                 found.append(_pair(baseline, candidate))
         return found
 
-    def of(self, policy_id: str, binding: int) -> list[Trial]:
-        """All trials of a policy and of the query as it is for one binding."""
-        return [t for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id) and t.binding == binding]
+    def of(self, arm_id: str, binding: int) -> list[Trial]:
+        """All trials of an arm and of the baseline for one binding."""
+        return [t for a, t in self._runs if a in (arm_id, self._baseline) and t.binding == binding]
 
-    def ids(self, policy_id: str) -> tuple[str, ...]:
-        """All trials a verdict on a policy rests on, the baseline's among them."""
-        return tuple(t.id for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id))
+    def ids(self, arm_id: str) -> tuple[str, ...]:
+        """All trials a verdict on an arm rests on, the baseline's among them."""
+        return tuple(t.id for a, t in self._runs if a in (arm_id, self._baseline))
 
     def _whole(self, trials: Iterable[Trial | None]) -> list[Trial]:
         found = [t for t in trials if t is not None]

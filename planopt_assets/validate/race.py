@@ -17,9 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planopt_assets.model.policy import Policy
+from planopt_assets.model.arm import Arm
 from planopt_assets.model.verdict import NOT_TRIED
-from planopt_assets.replan.candidates import compose
 from planopt_assets.validate.judge_rules import Rules
 
 
@@ -62,14 +61,16 @@ def time_limit(baseline_walls: Sequence[float], rules: Rules) -> float | None:
     return max(rules.timeout_floor_s, rules.timeout_factor * max(baseline_walls))
 
 
-def next_runners(waiting: Sequence[Policy], work: Mapping[str, int]) -> list[Policy]:
-    """Who runs in the next round, of all that are not settled; `work` is what each did in its first run.
+def next_runners(waiting: Sequence[Arm], work: Mapping[str, int]) -> list[Arm]:
+    """Who runs in the next round, of all that are not settled; `work` is what each did in its first run, by its id.
 
-    A policy that is part of another waits until the whole has failed. The rest have a first run together. Then only
-    the one that did the least work meets the query as it is; the others wait until it is settled.
+    An arm that is part of another waits until the whole has failed. The rest have a first run together. Then only
+    the one that did the least work meets the baseline; the others wait until it is settled.
 
+    >>> from planopt_assets.model.policy import Policy
     >>> fewer, larger = Policy.of({"partitions": "8"}), Policy.of({"splits": "64m"})
-    >>> both, other = fewer.merged(larger), Policy.of({"partitions": "2"})
+    >>> policies = fewer, larger, fewer.merged(larger), Policy.of({"partitions": "2"})
+    >>> fewer, larger, both, other = map(Arm, policies)
     >>> next_runners([fewer, larger, both, other], {}) == [both, other]
     True
     >>> next_runners([fewer, larger, both, other], {both.id: 700, other.id: 900}) == [both]
@@ -77,19 +78,19 @@ def next_runners(waiting: Sequence[Policy], work: Mapping[str, int]) -> list[Pol
     >>> next_runners([fewer, larger, other], {both.id: 700, other.id: 900}) == [fewer, larger]
     True
     """
-    whole = [p for p in waiting if not any(p is not other and p.within(other) for other in waiting)]
-    fresh = [p for p in whole if p.id not in work]
-    return fresh or sorted(whole, key=lambda p: work[p.id])[:1]
+    whole = [a for a in waiting if not any(a is not other and a.within(other) for other in waiting)]
+    fresh = [a for a in whole if a.id not in work]
+    return fresh or sorted(whole, key=lambda a: work[a.id])[:1]
 
 
-def outrun(policy: Policy, winner: Policy) -> str:
+def outrun(arm: Arm, winner: Arm) -> str:
     """Why a candidate that was waiting need not run once another is accepted; empty where both could be in force.
 
     Worked: fewer partitions and larger splits fail together, then fewer partitions are accepted alone. Larger splits go
     on: if they are accepted too, another combination may be made of what is. Even fewer partitions are outrun.
     """
-    if policy.within(winner):
-        return f"{NOT_TRIED}: it is part of {winner.describe()}, which is accepted"
-    if compose(policy, winner):
+    if arm.within(winner):
+        return f"{NOT_TRIED}: it is part of {winner.policy.describe()}, which is accepted"
+    if not arm.policy.conflicts_with(winner.policy):
         return ""
-    return f"outrun: {winner.describe()} is accepted, and both cannot be in force"
+    return f"outrun: {winner.policy.describe()} is accepted, and both cannot be in force"

@@ -34,7 +34,7 @@ def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(folder: Path) -> No
     for query in ("late_shipments", "brand_share"):  # a parameterised query and a DataFrame callable
         assert queries[query]["outcome"] == "accept"
         assert queries[query]["results_equal"] is True
-        assert queries[query]["policy"] == {"spark.sql.shuffle.partitions": "2"}
+        assert queries[query]["policy"]["settings"] == {"spark.sql.shuffle.partitions": "2"}
         gain = queries[query]["gain"]
         assert gain["low"] < gain["ratio"] < gain["high"]
         assert 0 < gain["confidence"] < 1

@@ -52,7 +52,7 @@ def test_before_anything_was_promoted_everything_is_original(folder: Path) -> No
 
 
 def test_a_query_asked_for_by_name_that_cannot_be_exported_is_an_error(folder: Path) -> None:
-    hinted = Policy(hints=("broadcast(join0.right shops)",))
+    hinted = Policy.of(hints=["broadcast(join0.right shops)"])
     promote_by_hand(str(folder / "store"), *chain("cities", hinted))
     named = planopt("export", "cities", cwd=folder, env=NO_JAVA)
     assert (named.returncode, named.stderr[:7]) == (1, "PLN-504")

@@ -22,7 +22,6 @@ from planopt_assets.decide.rules import (
 )
 from planopt_assets.decide.shuffle_settings import predicted_reads
 from planopt_assets.model.evidence import Evidence
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.signals import Aggregation, Exchange, Join, JoinInput, Spill, Stage
 from planopt_assets.model.workload import Knobs
@@ -141,7 +140,7 @@ def test_a_rule_answers_whatever_was_counted_and_proposes_only_what_is_permitted
 def test_no_hint_asks_for_a_broadcast_the_join_does_not_allow_or_that_is_too_large(evidence: Evidence) -> None:
     answer = broadcast_small_side.broadcast_small_side(evidence)
     total = 0
-    for hint in map(Hint.parse, answer.change.hints):
+    for hint in answer.change.hints:
         join = evidence.executions[0].joins[hint.join]
         assert may_broadcast(join.kind, hint.side)  # type: ignore[arg-type]  # a hint's side is left or right
         total += join.side(hint.side).bytes or 0  # type: ignore[arg-type]

@@ -10,11 +10,13 @@ import pytest
 from planopt_assets.decide import knobs
 from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, RESULT_CHANGING, REWRITES
 from planopt_assets.decide.knobs import knob, objection, objections, size_in_bytes
+from planopt_assets.model.hint import Hint, Strategy
 from planopt_assets.model.knob import Knob
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs
 from planopt_assets.replan import rewrites
 from planopt_tests.decide.cases import MAX_BYTES, OPEN_COST, SHUFFLE
+from planopt_tests.unknown_part import policy_with_a_property
 
 pytestmark = pytest.mark.fast
 
@@ -151,35 +153,42 @@ def test_only_listed_rules_can_be_left_out(value: str) -> None:
 
 def test_a_policy_of_permitted_settings_hints_and_rewrites_meets_no_objection() -> None:
     hints = ("broadcast(join0.right orders)", "shuffle_hash(join1.left)", "merge(join2.left a)")
-    assert objections(Policy(((SHUFFLE, "8"),), hints, (), REWRITES), ANYTHING) == ()
+    assert objections(Policy.of({SHUFFLE: "8"}, hints=hints, rewrites=REWRITES), ANYTHING) == ()
 
 
 @pytest.mark.parametrize(
-    "hint",
+    ("strategy", "target"),
     [
-        "set(spark.sql.ansi.enabled=false)",
-        "broadcast(join0.right orders) */ 1, /*+ x",
-        "coalesce(join0.right)",
-        "broadcast(orders)",
-        "broadcast(join0.middle)",
-        "BROADCAST(join0.left)",
-        "",
+        ("set", "spark.sql.ansi.enabled=false"),
+        ("broadcast", "join0.right orders) */ 1, /*+ x("),
+        ("broadcast", "join0.right my orders"),
+        ("coalesce", "join0.right"),
+        ("broadcast", "orders"),
+        ("broadcast", "join0.middle"),
+        ("BROADCAST", "join0.left"),
+        ("", ""),
     ],
 )
-def test_nothing_but_a_join_hint_passes_as_a_hint(hint: str) -> None:
-    assert objections(Policy(hints=(hint,)), ANYTHING) == (f"not a join hint: {hint!r}",)
+def test_nothing_but_a_join_hint_passes_as_a_hint(strategy: Strategy, target: str) -> None:
+    hint = Hint(strategy, target)
+    assert objections(Policy((hint,)), ANYTHING) == (f"not a join hint: {str(hint)!r}",)
+    with pytest.raises(ValueError, match="not a join hint"):
+        Policy.of(hints=[str(hint)])
+
+
+def test_a_part_that_no_veto_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = policy_with_a_property(monkeypatch)
+    assert objections(policy, ANYTHING) == ("delta.x: nothing says that it is safe",)
 
 
 def test_everything_that_speaks_against_a_policy_is_listed() -> None:
-    change = Policy(
-        (("spark.sql.ansi.enabled", "false"), (SHUFFLE, "0")), ("x",), ("zorder:t",), ("drop_where", *REWRITES)
-    )
+    settings = {"spark.sql.ansi.enabled": "false", SHUFFLE: "0"}
+    change = Policy((Hint("merge", "x"), *Policy.of(settings, rewrites=["drop_where", *REWRITES]).parts))
     assert objections(change, ANYTHING) == (
         "spark.sql.ansi.enabled may change results",
         f"{SHUFFLE}=0 is outside 1..20000",
-        "not a join hint: 'x'",
+        "not a join hint: 'merge(x)'",
         "'drop_where' is no known rewrite",
-        "zorder:t: no rule may propose a layout",
     )
 
 

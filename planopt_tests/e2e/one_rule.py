@@ -91,8 +91,8 @@ class Tried:
 
     def again(self, query: str) -> tuple[Measured, Measured]:
         """Run once more, as it is and as proposed, for what no trial stores: operators and single tasks."""
-        one, policies = self.workload.query(query), (ORIGINAL, self.proposed(query))
-        before, after = (self.workspace.execute(one, 0, p, timeout_s=60, tier="debug") for p in policies)
+        one, arms = self.workload.query(query), map(self.workspace.arm, (ORIGINAL, self.proposed(query)))
+        before, after = (self.workspace.execute(one, 0, arm, timeout_s=60, tier="debug") for arm in arms)
         return before, after
 
     def ran(self, query: str) -> tuple[Plan, Plan]:

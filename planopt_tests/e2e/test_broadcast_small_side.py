@@ -73,7 +73,7 @@ def tried(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Trie
 
 @pytest.mark.parametrize("query", ["text", "frame"])
 def test_the_small_side_is_found_from_actual_rows(tried: Tried, query: str) -> None:
-    assert tried.proposed(query) == Policy(hints=("broadcast(join0.right g)",))
+    assert tried.proposed(query) == Policy.of(hints=["broadcast(join0.right g)"])
 
 
 @pytest.mark.parametrize("query", ["text", "frame"])

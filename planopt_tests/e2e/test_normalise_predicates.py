@@ -50,7 +50,7 @@ def tried(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Trie
 
 
 def test_the_rewrite_is_proposed_where_an_or_was_kept_from_parquet(tried: Tried) -> None:
-    assert tried.proposed("two_days") == Policy(rewrites=("cnf",))
+    assert tried.proposed("two_days") == Policy.of(rewrites=["cnf"])
 
 
 def test_it_is_replanned_with_a_companion_that_the_reader_is_handed(tried: Tried) -> None:

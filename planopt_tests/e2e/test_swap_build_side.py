@@ -36,7 +36,7 @@ def tried(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Trie
 
 
 def test_the_input_that_is_small_after_its_filter_is_built_instead(tried: Tried) -> None:
-    assert tried.proposed("filtered") == Policy(hints=("broadcast(join0.right o)",))
+    assert tried.proposed("filtered") == Policy.of(hints=["broadcast(join0.right o)"])
     tried.accepted("filtered")
     before, after = tried.again("filtered")
     # Rows, not bytes: Spark counts a broadcast table in pages of 32 MiB and more, whatever is in them.

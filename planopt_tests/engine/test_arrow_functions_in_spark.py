@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from planopt_assets.decide.rules.arrow_python_udf import KNOB, NEVER_CAST
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Query
 from planopt_tests.conftest import workload_of
 
@@ -41,7 +41,7 @@ def workspace(spark, tables: Path) -> Workspace:
 
 @pytest.mark.parametrize(("policy", "operator"), [(OFF, "BatchEvalPython"), (ON, "ArrowEvalPython")])
 def test_a_policy_decides_how_rows_travel_to_a_function(spark, workspace: Workspace, policy, operator: str) -> None:
-    frame = workspace.frame(workspace.workload.queries[0], 0, policy)
+    frame = workspace.frame(workspace.workload.queries[0], 0, workspace.arm(policy))
     assert operator in frame._jdf.queryExecution().executedPlan().toString()
     assert SparkSession._instantiatedSession is spark
 
@@ -49,15 +49,15 @@ def test_a_policy_decides_how_rows_travel_to_a_function(spark, workspace: Worksp
 def test_the_session_of_the_process_is_put_back_when_the_function_cannot_be_built(spark, workspace: Workspace) -> None:
     (Path(workspace.workload.file).parent / "days.py").write_text("raise RuntimeError('no')")
     with pytest.raises(Exception, match="importing"):
-        workspace.frame(workspace.workload.queries[0], 0, OFF)
+        workspace.frame(workspace.workload.queries[0], 0, workspace.arm(OFF))
     assert SparkSession._instantiatedSession is spark
 
 
 def test_both_ways_give_the_same_rows(workspace: Workspace) -> None:
     query = workspace.workload.queries[0]
-    one, two = (workspace.execute(query, 0, policy, timeout_s=60) for policy in (OFF, ON))
+    one, two = (workspace.execute(query, 0, workspace.arm(policy), timeout_s=60) for policy in (OFF, ON))
     assert one.digest == two.digest
-    assert workspace.frame(query, 0, ORIGINAL).count() == 17
+    assert workspace.frame(query, 0, workspace.baseline).count() == 17
 
 
 # Which declared types are never cast

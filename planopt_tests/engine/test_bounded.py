@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from planopt_assets.engine.execution import bounded as module
-from planopt_assets.engine.execution.bounded import Progress, bounded
+from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.errors import QueryFailed, QueryHangs, QueryTimedOut
 
 pytestmark = pytest.mark.fast
@@ -56,11 +56,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_work_in_time_gives_what_it_returns() -> None:
-    assert bounded(Context(), lambda progress: "done", tag="q", timeout_s=30) == "done"
+    assert bounded(Context(), lambda step: "done", tag="q", timeout_s=30) == "done"
 
 
 def test_an_error_is_raised_where_the_work_was_asked_for() -> None:
-    def work(progress: Progress) -> None:
+    def work(step: Step) -> None:
         raise QueryFailed("no space left", where="q", fix="make some")
 
     with pytest.raises(QueryFailed, match="no space left"):
@@ -69,7 +69,7 @@ def test_an_error_is_raised_where_the_work_was_asked_for() -> None:
 
 def test_the_job_tag_is_set_in_the_thread_that_does_the_work() -> None:
     context = Context()
-    name = bounded(context, lambda progress: threading.current_thread().name, tag="q,1", timeout_s=30)
+    name = bounded(context, lambda step: threading.current_thread().name, tag="q,1", timeout_s=30)
     assert context.tags == [f"{name}: planopt-q_1"]
     assert name != threading.current_thread().name
 
@@ -77,8 +77,8 @@ def test_the_job_tag_is_set_in_the_thread_that_does_the_work() -> None:
 def test_work_past_its_time_is_cancelled_until_it_ends() -> None:
     context = Context()
 
-    def work(progress: Progress) -> None:
-        progress.step = "running"
+    def work(step: Step) -> None:
+        step.now = "running"
         assert context.cancelled.wait(30)
         raise QueryFailed("job was cancelled", where="q", fix="-")
 
@@ -91,25 +91,25 @@ def test_work_past_its_time_is_cancelled_until_it_ends() -> None:
 def test_work_that_is_done_when_its_time_is_up_is_done() -> None:
     context = Context()
 
-    def work(progress: Progress) -> str:
+    def work(step: Step) -> str:
         assert context.cancelled.wait(30)
         return "done"
 
     assert bounded(context, work, tag="q", timeout_s=0.1) == "done"
 
 
-@pytest.mark.parametrize("step", ["planning", "running"])
-def test_work_that_nothing_stops_is_left_behind(release: threading.Event, step) -> None:
+@pytest.mark.parametrize("where", ["planning", "running"])
+def test_work_that_nothing_stops_is_left_behind(release: threading.Event, where) -> None:
     context = Context()
     threads = []
 
-    def work(progress: Progress) -> None:
-        progress.step = step
+    def work(step: Step) -> None:
+        step.now = where
         threads.append(threading.current_thread())
         release.wait(60)
 
     started = time.monotonic()
-    with pytest.raises(QueryHangs, match=f"PLN-214 q: hangs in {step}: given up after 0 s"):
+    with pytest.raises(QueryHangs, match=f"PLN-214 q: hangs in {where}: given up after 0 s"):
         bounded(context, work, tag="q", timeout_s=0.1)
     assert threads[0].is_alive()
     assert threads[0].daemon
@@ -119,5 +119,5 @@ def test_work_that_nothing_stops_is_left_behind(release: threading.Event, step) 
 
 def test_the_next_work_is_not_held_up_by_what_was_left_behind(release: threading.Event) -> None:
     with pytest.raises(QueryHangs):
-        bounded(Context(), lambda progress: release.wait(60), tag="q", timeout_s=0)
-    assert bounded(Context(), lambda progress: "next", tag="r", timeout_s=30) == "next"
+        bounded(Context(), lambda step: release.wait(60), tag="q", timeout_s=0)
+    assert bounded(Context(), lambda step: "next", tag="r", timeout_s=30) == "next"

@@ -24,7 +24,7 @@ def workspace(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def digest(workspace: Workspace, query: Query, policy: Policy = ORIGINAL, *, in_order: bool = True) -> Digest:
-    done = workspace.execute(query, 0, policy, timeout_s=60, in_order=in_order)
+    done = workspace.execute(query, 0, workspace.arm(policy), timeout_s=60, in_order=in_order)
     assert done.digest is not None
     assert done.counters.result_rows == done.digest.rows == 17
     return done.digest

@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.experiment import Experiment
+from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.verdict import Judgement
 from planopt_assets.model.workload import Query, Workload
 from planopt_tests.conftest import workload_of
@@ -31,15 +32,15 @@ class TamperedWorkspace(Workspace):
         super().__init__(workload)
         self._tamper = tamper
 
-    def frame(self, query: Query, binding: int, policy: Policy = ORIGINAL) -> DataFrame:
-        frame = super().frame(query, binding, policy)
-        return frame if policy == ORIGINAL else self._tamper(frame)
+    def frame(self, query: Query, binding: int, arm: Arm) -> DataFrame:
+        frame = super().frame(query, binding, arm)
+        return frame if arm == self.baseline else self._tamper(frame)
 
 
 def verdict_of(tables: Path, sql: str, tamper: Tamper = lambda frame: frame) -> Judgement:
     query = Query("q", sql=sql)
     workspace = TamperedWorkspace(workload_of(tables, [query]), tamper)
-    observed = workspace.execute(query, 0, ORIGINAL, timeout_s=60).digest
+    observed = workspace.execute(query, 0, workspace.baseline, timeout_s=60).digest
     candidate = Candidate("q", CANDIDATE, (), True, "", "", "", "", "")
     experiment = Experiment(
         workspace, query, [candidate], [observed], trial_prefix="tri", run_deadline=float("inf"), rules=LENIENT

@@ -25,8 +25,8 @@ from planopt_tests.replan.test_text_joins import COUNTED
 
 pytestmark = pytest.mark.spark
 
-OFF = (("spark.sql.autoBroadcastJoinThreshold", "-1"), ("spark.sql.shuffle.partitions", "2"))
-SORTED = Policy(OFF)
+OFF = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": "2"}
+SORTED = Policy.of(OFF)
 GROUPED = Query(
     "grouped",
     sql="SELECT s.city, g.n FROM (SELECT shop, count(*) AS n FROM sales WHERE id > :low GROUP BY shop) g "
@@ -46,7 +46,7 @@ def grouped(spark, low):
 
 
 def hinted(*hints: str) -> Policy:
-    return Policy(OFF, hints)
+    return Policy.of(OFF, hints=hints)
 
 
 def joins(plan: Plan) -> list[str]:
@@ -67,7 +67,7 @@ def workspace(spark: SparkSession, folder: Path) -> Workspace:
 
 def run(workspace: Workspace, sql: str, policy: Policy) -> list[str]:
     """The joins a text is planned with."""
-    plan, _ = workspace.plan(Query(f"q{abs(hash(sql))}", sql=sql), 0, policy)
+    plan, _ = workspace.plan(Query(f"q{abs(hash(sql))}", sql=sql), 0, workspace.arm(policy))
     return joins(plan)
 
 
@@ -84,20 +84,21 @@ def run(workspace: Workspace, sql: str, policy: Policy) -> list[str]:
     ],
 )
 def test_a_hint_changes_the_join_it_is_for(workspace: Workspace, query: Query, hint: str, expected: str) -> None:
-    assert joins(workspace.plan(query, 0, SORTED)[0]) == ["SortMergeJoin Inner"]
-    assert joins(workspace.plan(query, 0, hinted(hint))[0]) == [expected]
+    assert joins(workspace.plan(query, 0, workspace.arm(SORTED))[0]) == ["SortMergeJoin Inner"]
+    assert joins(workspace.plan(query, 0, workspace.arm(hinted(hint)))[0]) == [expected]
 
 
 @pytest.mark.parametrize("query", [GROUPED, FRAME], ids=["sql", "dataframe"])
 def test_a_merge_hint_keeps_a_join_from_being_broadcast(workspace: Workspace, query: Query) -> None:
-    assert joins(workspace.plan(query, 0, ORIGINAL)[0])[0].startswith("BroadcastHashJoin")
-    assert joins(workspace.plan(query, 0, Policy(hints=("merge(join0.left g)",)))[0]) == ["SortMergeJoin Inner"]
+    assert joins(workspace.plan(query, 0, workspace.baseline)[0])[0].startswith("BroadcastHashJoin")
+    merged = workspace.arm(Policy.of(hints=["merge(join0.left g)"]))
+    assert joins(workspace.plan(query, 0, merged)[0]) == ["SortMergeJoin Inner"]
 
 
 def test_sql_and_dataframe_return_the_same_with_and_without_the_hint(workspace: Workspace) -> None:
     for binding in (0, 1):
         runs = [
-            workspace.execute(query, binding, policy, timeout_s=120)
+            workspace.execute(query, binding, workspace.arm(policy), timeout_s=120)
             for query in (GROUPED, FRAME)
             for policy in (SORTED, hinted("broadcast(join0.left g)"))
         ]
@@ -108,22 +109,24 @@ def test_sql_and_dataframe_return_the_same_with_and_without_the_hint(workspace: 
 
 
 def test_policies_with_the_same_settings_share_a_session(workspace: Workspace) -> None:
-    assert workspace.isolated(hinted("broadcast(join0.left g)")) is workspace.isolated(SORTED)
-    assert workspace.isolated(SORTED) is not workspace.isolated(ORIGINAL)
+    policies = (SORTED, hinted("broadcast(join0.left g)"), ORIGINAL)
+    plain, broadcast, other = (workspace.isolated(workspace.arm(policy)) for policy in policies)
+    assert broadcast is plain
+    assert other is not plain
 
 
 def test_a_hint_of_one_policy_is_not_in_another(workspace: Workspace) -> None:
-    workspace.plan(GROUPED, 0, hinted("broadcast(join0.left g)"))
-    assert joins(workspace.plan(GROUPED, 0, SORTED)[0]) == ["SortMergeJoin Inner"]
+    workspace.plan(GROUPED, 0, workspace.arm(hinted("broadcast(join0.left g)")))
+    assert joins(workspace.plan(GROUPED, 0, workspace.arm(SORTED))[0]) == ["SortMergeJoin Inner"]
 
 
 def test_spark_says_which_join_a_hint_reached(workspace: Workspace) -> None:
     outer = "SELECT a.id, s.city FROM sales a FULL JOIN shops s ON a.shop = s.shop"
     query = Query("outer", sql=outer)
-    ((words, operator),) = workspace.hinted_joins(query, 0, hinted("broadcast(join0.right s)"))
+    ((words, operator),) = workspace.hinted_joins(query, 0, workspace.arm(hinted("broadcast(join0.right s)")))
     assert words == "rightHint=(strategy=broadcast)"
     assert operator.startswith("SortMergeJoin")  # a full outer join cannot be broadcast
-    assert workspace.hinted_joins(query, 0, SORTED) == []
+    assert workspace.hinted_joins(query, 0, workspace.arm(SORTED)) == []
 
 
 # Shapes
@@ -195,7 +198,7 @@ def test_a_hint_for_what_is_not_there_is_an_error_not_a_silent_run(
     workspace: Workspace, query: Query, hint: str, why: str
 ) -> None:
     with pytest.raises(PolicyNotApplied, match=why):
-        workspace.plan(query, 0, hinted(hint))
+        workspace.plan(query, 0, workspace.arm(hinted(hint)))
 
 
 def test_the_authors_own_hint_stays(workspace: Workspace) -> None:
@@ -214,15 +217,15 @@ def test_what_a_rewrite_makes_of_a_text_goes_through_the_gate(
         "planopt_assets.engine.frames.policy_text.rewritten_sql", lambda sql, names: (escape if names else sql, ())
     )
     with pytest.raises(SqlRefused):
-        workspace.frame(GROUPED, 0, Policy(rewrites=("escape",)))
-    assert workspace.frame(GROUPED, 0, ORIGINAL).columns == ["city", "n"]
+        workspace.frame(GROUPED, 0, workspace.arm(Policy.of(rewrites=["escape"])))
+    assert workspace.frame(GROUPED, 0, workspace.baseline).columns == ["city", "n"]
 
 
 def test_a_rewrite_that_finds_nothing_is_not_applied(workspace: Workspace) -> None:
     with pytest.raises(PolicyNotApplied, match="no_such_rewrite leaves the text as it is"):
-        workspace.frame(GROUPED, 0, Policy(rewrites=("no_such_rewrite",)))
+        workspace.frame(GROUPED, 0, workspace.arm(Policy.of(rewrites=["no_such_rewrite"])))
     with pytest.raises(PolicyNotApplied, match="is for SQL, the query is Python"):
-        workspace.frame(FRAME, 0, Policy(rewrites=("cnf",)))
+        workspace.frame(FRAME, 0, workspace.arm(Policy.of(rewrites=["cnf"])))
 
 
 # Text or plan
@@ -244,7 +247,7 @@ def test_the_text_carries_a_hint_only_where_spark_then_finds_it(
 ) -> None:
     target = Hint("broadcast", hint or "join1.right b")
     joins = JoinHints(Jvm(letters))
-    text = policy_text(sql, Policy(hints=(str(target),)), letters.sql, joins)
+    text = policy_text(sql, Policy((target,)), letters.sql, joins)
     assert (text.sql != sql, text.plan_hints == (target,)) == (in_text, not in_text)
     frame = letters.sql(text.sql)
     frame = joins.hinted(frame, text.plan_hints) if text.plan_hints else frame

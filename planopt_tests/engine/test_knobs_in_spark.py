@@ -14,7 +14,7 @@ from planopt_assets.engine.sessions.knobs import READER_OPTIONS, KnobReader, che
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import KnobMistyped, KnobUnknown
 from planopt_assets.model.knob import UNSET, Knob
-from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Query
 from planopt_tests.conftest import workload_of
 from planopt_tests.decide.cases import DEFAULTS
@@ -49,9 +49,9 @@ def test_every_knob_is_known_to_this_spark_and_has_a_value(workspace: Workspace)
 
 def test_the_values_of_the_parquet_reader_are_its_own_until_a_session_sets_them(workspace: Workspace) -> None:
     assert set(workspace.effective_settings(READER_OPTIONS).values()) >= {"true"}
-    isolated = workspace.isolated(Policy.of({DICTIONARY: "false"}))
+    isolated = workspace.isolated(workspace.arm(Policy.of({DICTIONARY: "false"})))
     assert KnobReader(isolated).effective([DICTIONARY]) == {DICTIONARY: "false"}
-    assert KnobReader(workspace.isolated(ORIGINAL)).effective([DICTIONARY]) == {DICTIONARY: "true"}
+    assert KnobReader(workspace.isolated(workspace.baseline)).effective([DICTIONARY]) == {DICTIONARY: "true"}
 
 
 def test_parquet_names_every_option_as_the_catalogue_does(spark) -> None:
@@ -75,7 +75,7 @@ def test_an_unknown_or_static_setting_is_refused(workspace: Workspace, name: str
     with pytest.raises(KnobUnknown, match="no session setting"):
         workspace.effective_settings([name])
     with pytest.raises(KnobUnknown, match="no session setting"):
-        workspace.isolated(Policy.of({name: "1"}))
+        workspace.isolated(workspace.arm(Policy.of({name: "1"})))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from planopt_assets.engine.sessions.session import open_session
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import KnobUnknown, QueryFailed, QueryTimedOut, SessionMismatch, SqlRefused, TableUnreadable
-from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Query, Table
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
 from planopt_assets.observe.signals.scans import scans
@@ -30,27 +30,27 @@ def workspace(spark, tables: Path) -> Workspace:
 
 
 def test_a_policy_is_set_in_its_own_session_and_leaks_nowhere(spark, workspace: Workspace) -> None:
-    assert workspace.isolated(SMALL).conf.get("spark.sql.shuffle.partitions") == "2"
-    assert workspace.isolated(ORIGINAL).conf.get("spark.sql.shuffle.partitions") == "200"
+    assert workspace.isolated(workspace.arm(SMALL)).conf.get("spark.sql.shuffle.partitions") == "2"
+    assert workspace.isolated(workspace.baseline).conf.get("spark.sql.shuffle.partitions") == "200"
     assert spark.conf.get("spark.sql.shuffle.partitions") == "200"
 
 
 def test_a_view_made_in_one_isolated_session_is_not_seen_in_another(workspace: Workspace) -> None:
-    workspace.isolated(SMALL).range(1).createOrReplaceTempView("mine")
-    assert not workspace.isolated(ORIGINAL).catalog.tableExists("mine")
+    workspace.isolated(workspace.arm(SMALL)).range(1).createOrReplaceTempView("mine")
+    assert not workspace.isolated(workspace.baseline).catalog.tableExists("mine")
 
 
 def test_every_stage_reads_the_version_that_was_pinned_first(workspace: Workspace, tables: Path) -> None:
-    before = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60)
+    before = workspace.execute(BY_SHOP, 0, workspace.baseline, timeout_s=60)
     make_tables(tables, files=1)
-    after = workspace.execute(BY_SHOP, 0, SMALL, timeout_s=60)
+    after = workspace.execute(BY_SHOP, 0, workspace.arm(SMALL), timeout_s=60)
     assert after.digest == before.digest
     assert after.counters.scan_files == before.counters.scan_files == 6
 
 
 def test_counters_are_those_of_one_execution(workspace: Workspace) -> None:
-    first = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60).counters
-    second = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60).counters
+    first = workspace.execute(BY_SHOP, 0, workspace.baseline, timeout_s=60).counters
+    second = workspace.execute(BY_SHOP, 0, workspace.baseline, timeout_s=60).counters
     steady = ("tasks", "stages", "scan_files", "scan_bytes", "shuffle_write_rows", "result_rows", "input_rows")
     assert {n: getattr(first, n) for n in steady} == {n: getattr(second, n) for n in steady}
     assert (first.result_rows, first.input_rows, first.failed_tasks) == (17, 1800, 0)
@@ -59,9 +59,9 @@ def test_counters_are_those_of_one_execution(workspace: Workspace) -> None:
 
 
 def test_a_plan_under_another_policy_differs_only_in_its_shape(workspace: Workspace) -> None:
-    original, _ = workspace.plan(BY_SHOP, 0, ORIGINAL)
-    again, _ = workspace.plan(BY_SHOP, 0, ORIGINAL)
-    small, _ = workspace.plan(BY_SHOP, 0, SMALL)
+    original, _ = workspace.plan(BY_SHOP, 0, workspace.baseline)
+    again, _ = workspace.plan(BY_SHOP, 0, workspace.baseline)
+    small, _ = workspace.plan(BY_SHOP, 0, workspace.arm(SMALL))
     assert plan_fingerprint(original) == plan_fingerprint(again)
     assert topology_hash(original) != topology_hash(small)
 
@@ -74,12 +74,12 @@ def test_the_same_query_as_sql_and_as_a_dataframe_has_the_same_topology(spark, t
     )
     frame = Query("frame", python="frames:build")
     workspace = Workspace(workload_of(tables, [BY_SHOP, frame], allow_python=True))
-    hashes = {topology_hash(workspace.plan(query, 0, ORIGINAL)[0]) for query in (BY_SHOP, frame)}
+    hashes = {topology_hash(workspace.plan(query, 0, workspace.baseline)[0]) for query in (BY_SHOP, frame)}
     assert len(hashes) == 1
 
 
 def test_signals_name_the_shuffle_and_the_scan(workspace: Workspace) -> None:
-    done = workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60, tier="always_on")
+    done = workspace.execute(BY_SHOP, 0, workspace.baseline, timeout_s=60, tier="always_on")
     (exchange,) = resizable_exchanges(Tree(done.final))
     (scan,) = scans(Tree(done.final), done.splits)
     assert exchange.partitions == 200
@@ -92,15 +92,15 @@ def test_a_policy_holds_while_the_query_runs_and_not_only_while_it_is_planned(sp
     query = Query("some", sql="SELECT amount FROM sales WHERE id < 900")
     workspace = Workspace(workload_of(tables, [query]))
     everything = Policy.of({"spark.databricks.delta.stats.skipping": "false"})
-    read = {p.id: workspace.execute(query, 0, p, timeout_s=60).counters.scan_files for p in (ORIGINAL, everything)}
-    assert read == {ORIGINAL.id: 3, everything.id: 6}
-    assert workspace.execute(query, 0, ORIGINAL, timeout_s=60).counters.scan_files == 3
+    arms = [workspace.baseline, workspace.arm(everything)]
+    assert [workspace.execute(query, 0, arm, timeout_s=60).counters.scan_files for arm in arms] == [3, 6]
+    assert workspace.execute(query, 0, workspace.baseline, timeout_s=60).counters.scan_files == 3
 
 
 def test_a_parameterised_query_is_bound_per_binding(spark, tables: Path) -> None:
     query = Query("one_shop", sql="SELECT id FROM sales WHERE shop = :shop", bindings=((("shop", 1),), (("shop", 99),)))
     workspace = Workspace(workload_of(tables, [query]))
-    rows = [workspace.execute(query, b, ORIGINAL, timeout_s=60).digest.rows for b in (0, 1)]
+    rows = [workspace.execute(query, b, workspace.baseline, timeout_s=60).digest.rows for b in (0, 1)]
     assert rows == [106, 0]
 
 
@@ -108,8 +108,8 @@ def test_a_query_over_its_time_is_cancelled_and_the_session_lives_on(spark, tabl
     slow = Query("slow", sql="SELECT sum(a.id * b.id % 7) AS s FROM range(200000) a CROSS JOIN range(1000000) b")
     workspace = Workspace(workload_of(tables, [slow, BY_SHOP]))
     with pytest.raises(QueryTimedOut, match="PLN-208"):
-        workspace.execute(slow, 0, ORIGINAL, timeout_s=2)
-    assert workspace.execute(BY_SHOP, 0, ORIGINAL, timeout_s=60).digest.rows == 17
+        workspace.execute(slow, 0, workspace.baseline, timeout_s=2)
+    assert workspace.execute(BY_SHOP, 0, workspace.baseline, timeout_s=60).digest.rows == 17
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,15 @@ def test_a_query_over_its_time_is_cancelled_and_the_session_lives_on(spark, tabl
 )
 def test_what_cannot_run_is_one_typed_error_that_names_the_query(spark, tables: Path, sql, error, words) -> None:
     query = Query("bad_one", sql=sql)
+    workspace = Workspace(workload_of(tables, [query]))
     with pytest.raises(error, match="bad_one") as raised:
-        Workspace(workload_of(tables, [query])).execute(query, 0, ORIGINAL, timeout_s=60)
+        workspace.execute(query, 0, workspace.baseline, timeout_s=60)
     assert words in str(raised.value)
 
 
 def test_a_setting_this_spark_does_not_know_is_refused(workspace: Workspace) -> None:
     with pytest.raises(KnobUnknown, match="no session setting"):
-        workspace.isolated(Policy.of({"spark.sql.shuffle.partitoins": "2"}))
+        workspace.isolated(workspace.arm(Policy.of({"spark.sql.shuffle.partitoins": "2"})))
     with pytest.raises(KnobUnknown, match=r"spark\.master"):
         workspace.effective_settings(["spark.master"])
 
@@ -150,7 +151,7 @@ def test_a_missing_table_is_named(spark, tables: Path) -> None:
     workspace = Workspace(workload)
     assert workspace.tables == ()
     with pytest.raises(TableUnreadable, match=r"table sales: .*holds no Delta table: it has no log"):
-        workspace.frame(BY_SHOP, 0)
+        workspace.frame(BY_SHOP, 0, workspace.baseline)
 
 
 def test_a_catalog_table_is_resolved_through_spark_and_pinned(spark, tables: Path) -> None:
@@ -160,4 +161,4 @@ def test_a_catalog_table_is_resolved_through_spark_and_pinned(spark, tables: Pat
     workload = workload_of(tables, [query], tables=(Table("sales_by_name", catalog="default.catalog_sales"),))
     workspace = Workspace(workload)
     assert workspace.tables[0].version == 0
-    assert workspace.execute(query, 0, ORIGINAL, timeout_s=60).digest.rows == 1800
+    assert workspace.execute(query, 0, workspace.baseline, timeout_s=60).digest.rows == 1800

@@ -14,11 +14,12 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query
 from planopt_tests.promoted import chain
 from planopt_tests.rows import FEWER
+from planopt_tests.unknown_part import policy_with_a_property
 
 pytestmark = pytest.mark.fast
 
 JOINED = "SELECT city FROM sales JOIN shops USING (shop)"
-HINTED = Policy(FEWER.settings, hints=("broadcast(join0.right shops)",))
+HINTED = Policy.of(dict(FEWER.settings), hints=["broadcast(join0.right shops)"])
 MORE = Policy.of({"spark.sql.shuffle.partitions": "8"})
 
 
@@ -56,7 +57,6 @@ def test_json_holds_everything_of_the_policy() -> None:
         "policy_id": HINTED.id,
         "settings": {"spark.sql.shuffle.partitions": "2"},
         "hints": ["broadcast(join0.right shops)"],
-        "layouts": [],
         "rewrites": [],
         "sql": "SELECT /*+ BROADCAST(shops) */ city FROM sales JOIN shops USING (shop)",
         "not_exported": None,
@@ -87,10 +87,9 @@ def test_hints_go_into_the_text() -> None:
     [
         (HINTED, {"sql": "SELECT 1 FROM sales"}, "no text can carry broadcast(join0.right shops)"),
         (HINTED, {"sql": None, "python": "m:f"}, "hints of a Python query have no text to stand in"),
-        (Policy(rewrites=("no_such_rewrite",)), {}, "rewrite no_such_rewrite finds nothing to change"),
-        (Policy(layouts=("cluster(sales)",)), {}, "layout cluster(sales) belongs to a table"),
+        (Policy.of(rewrites=["no_such_rewrite"]), {}, "rewrite no_such_rewrite finds nothing to change"),
     ],
-    ids=["no such join", "python", "idle rewrite", "layout"],
+    ids=["no such join", "python", "idle rewrite"],
 )
 def test_a_policy_no_text_can_carry_is_not_exported_in_any_form(
     policy: Policy, query: dict[str, Any], why: str
@@ -101,6 +100,13 @@ def test_a_policy_no_text_can_carry_is_not_exported_in_any_form(
         text = rendered("sales", [found], form)  # type: ignore[arg-type]
         assert f"not exported: {why}" in text
         assert "SET spark" not in text
+
+
+def test_a_policy_with_a_part_that_no_query_carries_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = one(policy_with_a_property(monkeypatch))
+    assert found.missing == "properties not applied: no query can carry delta.x"
+    assert "SET spark" not in rendered("sales", [found], "sql")
+    assert found.facts()["properties"] == ["delta.x"]
 
 
 def test_settings_of_a_python_query_are_exported() -> None:

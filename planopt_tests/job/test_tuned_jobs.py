@@ -84,7 +84,7 @@ def counting_job(path: str, given: list[str | None]) -> Callable[[SparkSession],
 
 
 def test_a_job_is_called_once_and_its_frame_gets_hints_and_settings(session: SparkSession, workload: Workload) -> None:
-    promote_by_hand(workload.store, *chain("cities", Policy(THREE.settings, hints=MERGED.hints)))
+    promote_by_hand(workload.store, *chain("cities", THREE.merged(MERGED)))
     given: list[str | None] = []
     with tuned(session, "cities", workload) as query:
         frame = query.run(counting_job(str(Path(str(workload.tables[0].path)).parent), given))
@@ -99,7 +99,7 @@ def test_a_job_is_called_once_and_its_frame_gets_hints_and_settings(session: Spa
 def test_a_job_whose_frame_cannot_carry_the_hint_runs_as_original_and_is_called_once(
     session: SparkSession, workload: Workload
 ) -> None:
-    promote_by_hand(workload.store, *chain("cities", Policy(THREE.settings, hints=("merge(join4.left)",))))
+    promote_by_hand(workload.store, *chain("cities", Policy.of(dict(THREE.settings), hints=["merge(join4.left)"])))
     given: list[str | None] = []
     with tuned(session, "cities", workload) as query:
         frame = query.run(counting_job(str(Path(str(workload.tables[0].path)).parent), given))
@@ -116,7 +116,7 @@ def test_a_declared_query_that_cannot_carry_the_hint_keeps_nothing_of_the_policy
     session: SparkSession, workload: Workload, tables: Path
 ) -> None:
     settings = {**dict(THREE.settings), **dict(SPLITS.settings)}
-    promote_by_hand(workload.store, *chain("built", Policy(Policy.of(settings).settings, hints=("merge(join4.left)",))))
+    promote_by_hand(workload.store, *chain("built", Policy.of(settings, hints=["merge(join4.left)"])))
     session.read.format("delta").load(str(workload.tables[0].path)).createOrReplaceTempView("sales")
     with tuned(session, "built", workload) as query:
         frame = query.run()
@@ -132,7 +132,7 @@ def test_a_declared_query_that_cannot_carry_the_hint_keeps_nothing_of_the_policy
 def test_a_job_that_runs_by_itself_gets_no_half_of_a_policy_with_hints(
     session: SparkSession, workload: Workload
 ) -> None:
-    promote_by_hand(workload.store, *chain("cities", Policy(THREE.settings, hints=MERGED.hints)))
+    promote_by_hand(workload.store, *chain("cities", THREE.merged(MERGED)))
     query = tuned(session, "cities", workload)
     given: list[str | None] = []
     job = counting_job(str(Path(str(workload.tables[0].path)).parent), given)

@@ -200,7 +200,7 @@ def test_a_hint_that_finds_its_join_is_in_the_plan(session: SparkSession, worklo
 
 
 def test_a_hint_without_its_join_means_original(session: SparkSession, workload: Workload) -> None:
-    promote_by_hand(workload.store, *chain("by_shop", Policy(THREE.settings, hints=("merge(join4.left)",))))
+    promote_by_hand(workload.store, *chain("by_shop", Policy.of(dict(THREE.settings), hints=["merge(join4.left)"])))
     query = tuned(session, "by_shop", workload)
     assert ", 200), ENSURE" in plan_of(query.sql())
     assert "hint not applied" in query.reason

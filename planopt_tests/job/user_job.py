@@ -15,7 +15,7 @@ CITIES = "SELECT p.city, count(*) AS n FROM sales s JOIN shops p ON s.shop = p.s
 THREE = Policy.of({"spark.sql.shuffle.partitions": "3"})
 SPLITS = Policy.of({"spark.sql.files.openCostInBytes": "1", "spark.sql.files.minPartitionNum": "1"})
 ARROW_ON = Policy.of({"spark.sql.execution.pythonUDF.arrow.enabled": "true"})
-MERGED = Policy(hints=("merge(join0.right p)",))
+MERGED = Policy.of(hints=["merge(join0.right p)"])
 BUILDS = """
 from pathlib import Path
 

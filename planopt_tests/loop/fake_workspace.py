@@ -10,7 +10,9 @@ from typing import Any
 
 from planopt_assets.errors import PlanoptError, QueryTimedOut
 from planopt_assets.loop.experiment import Experiment, Judged
+from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.inputs import PinnedTable
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.trial import Digest, Trial
@@ -22,6 +24,7 @@ WRONG = replace(RIGHT, exact="other", bits="other")
 FEWER = Policy.of({"spark.sql.shuffle.partitions": "2"})
 OTHER = Policy.of({"spark.sql.files.openCostInBytes": "65536"})
 HALF = {ORIGINAL: 3.0, FEWER: 1.5}
+SALES = PinnedTable("sales", "/data/sales", "t-1", 12)
 
 
 SLIGHTLY_LESS = {"tasks": 97}  # another counter than the query as it is, but hardly less work
@@ -85,7 +88,15 @@ class FakeWorkspace:
     def clock(self) -> float:
         return self.now
 
-    def execute(self, query: Query, binding: int, policy: Policy, *, timeout_s: float, in_order: bool) -> Any:
+    def arm(self, policy: Policy) -> Arm:
+        return Arm(policy, (SALES,))
+
+    @property
+    def baseline(self) -> Arm:
+        return self.arm(ORIGINAL)
+
+    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool) -> Any:
+        policy = arm.policy
         before = self._runs.get((policy, binding), 0)
         self._runs[policy, binding] = before + 1
         self.timeouts.append((policy, timeout_s))
@@ -107,22 +118,22 @@ class FakeWorkspace:
     def has_run(self, query: Query) -> bool:
         return self._warm
 
-    def newest_versions(self, query: Query) -> dict[str, int | None]:
+    def newest_versions(self, query: Query, arm: Arm) -> dict[str, int | None]:
         """The tables as a stranger sees them; `commits` names the looks before which somebody committed."""
         self._looks += 1
         self._version += self._looks in self._commits
         return {"sales": self._version}
 
-    def promises_order(self, query: Query, binding: int) -> bool:
+    def promises_order(self, query: Query, binding: int, arm: Arm) -> bool:
         return self._ordered
 
-    def difference(self, query: Query, binding: int, expected: Policy, actual: Policy, *, timeout_s: float) -> str:
-        assert expected is ORIGINAL
-        self.asked.append(actual)
+    def difference(self, query: Query, binding: int, expected: Arm, actual: Arm, *, timeout_s: float) -> str:
+        assert expected == self.baseline
+        self.asked.append(actual.policy)
         self.now += min(self._comparing_s, timeout_s)
         if self._comparing_s > timeout_s:
             raise QueryTimedOut(f"stopped after {timeout_s:.0f} s", fix="give it more time")
-        return self._differences.get(actual, "")
+        return self._differences.get(actual.policy, "")
 
 
 @dataclass(frozen=True)
@@ -150,6 +161,7 @@ def experiment(
     run_deadline: float = 1e9,
     rules: Any = None,
     observed_wall_s: tuple[float, ...] = (),
+    arm_of: Callable[[Candidate], Arm] | None = None,
 ) -> Outcome:
     """Run the query as it is against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -163,6 +175,7 @@ def experiment(
         observed_wall_s=observed_wall_s,
         rules=rules,
         clock=workspace.clock,
+        arm_of=arm_of,
     )
     return Outcome(trials.run(), trials.trials, workspace)
 

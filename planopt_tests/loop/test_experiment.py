@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from planopt_assets.errors import PlanoptError, QueryFailed, QueryTimedOut
 from planopt_assets.loop import experiment as experiment_module
 from planopt_assets.loop.experiment import VARIES
+from planopt_assets.model.arm import Arm
+from planopt_assets.model.inputs import PinnedTable
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.model.workload import Budgets
+from planopt_assets.model.workload import Budgets, Query
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.round_order import round_order
 from planopt_tests.loop.fake_workspace import (
     FEWER,
     HALF,
+    HALF_THE_WORK,
     OTHER,
     RIGHT,
     WRONG,
@@ -26,6 +30,7 @@ from planopt_tests.loop.fake_workspace import (
     experiment,
     timeouts,
 )
+from planopt_tests.measured import counters
 
 pytestmark = pytest.mark.fast
 
@@ -392,3 +397,32 @@ def test_the_query_as_it_is_gets_what_the_budget_leaves() -> None:
     given = timeouts(outcome, ORIGINAL)
     assert given[0] in (300.0, 298.5)  # the candidate may have gone first
     assert given == sorted(given, reverse=True)
+
+
+# Arms over other tables
+
+CLONE = PinnedTable("sales", "/scratch/sales", "t-2", 1)
+
+
+class Cloned(FakeWorkspace):
+    """Half the work where `sales` is read from the clone, whatever the policy."""
+
+    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool) -> Any:
+        done = super().execute(query, binding, arm, timeout_s=timeout_s, in_order=in_order)
+        if CLONE in arm.tables:
+            done.counters = counters(cpu_s=1.5, **HALF_THE_WORK)
+        return done
+
+
+def test_the_same_policy_over_two_tables_is_two_arms() -> None:
+    workspace = Cloned(costs({ORIGINAL: 3.0}))
+    outcome = experiment(workspace, ORIGINAL, arm_of=lambda c: workspace.arm(c.policy).reading(CLONE))
+    assert (outcome.verdict.outcome, outcome.verdict.pairs) == ("accept", FEW)
+    assert {t.policy_id for t in outcome.trials} == {ORIGINAL.id}
+    assert len({t.id for t in outcome.trials}) == len(outcome.trials) == 2 + 2 * FEW
+
+
+def test_trials_over_the_pinned_tables_have_the_ids_they_always_had() -> None:
+    first, second, *_ = [t.id for t in experiment(FakeWorkspace(costs(HALF)), FEWER).trials]
+    assert first == f"tri-run-q-{ORIGINAL.id[4:12]}-r0-b0"
+    assert second == f"tri-run-q-{FEWER.id[4:12]}-r0-b0"

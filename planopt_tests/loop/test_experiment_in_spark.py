@@ -13,6 +13,7 @@ import pytest
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import QueryTimedOut
 from planopt_assets.loop.experiment import Experiment
+from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -48,15 +49,16 @@ class Doctored(Workspace):
         super().__init__(workload)
         self._change, self._before, self._number = change, before, 0
 
-    def execute(self, query: Query, binding: int, policy: Policy, **how: Any) -> Any:
+    def execute(self, query: Query, binding: int, arm: Arm, **how: Any) -> Any:
         self._before(self._number)
         self._number += 1
-        done = super().execute(query, binding, policy, **how)
-        return replace(done, counters=replace(done.counters, **self._change(policy, binding, done.counters)))
+        done = super().execute(query, binding, arm, **how)
+        return replace(done, counters=replace(done.counters, **self._change(arm.policy, binding, done.counters)))
 
 
 def experiment(workspace: Workspace, query: Query, policy: Policy = FEWER, **how: Any) -> Experiment:
-    observed = [Workspace.execute(workspace, query, b, ORIGINAL, timeout_s=60) for b in range(len(query.bindings))]
+    execute, baseline = Workspace.execute, workspace.baseline
+    observed = [execute(workspace, query, b, baseline, timeout_s=60) for b in range(len(query.bindings))]
     return Experiment(
         workspace,
         query,
@@ -123,9 +125,9 @@ class Faulty(Workspace):
         super().__init__(workload)
         self._build = build
 
-    def frame(self, query: Query, binding: int, policy: Policy = ORIGINAL) -> Any:
-        frame = super().frame(query, binding, policy)
-        return frame if policy == ORIGINAL else self._build(self, frame)
+    def frame(self, query: Query, binding: int, arm: Arm) -> Any:
+        frame = super().frame(query, binding, arm)
+        return frame if arm == self.baseline else self._build(self, frame)
 
 
 QUICK = Rules(timeout_floor_s=2.0)
@@ -139,7 +141,7 @@ def test_a_candidate_wrong_in_a_single_row_is_rejected(spark, tables: Path) -> N
 
 
 def test_a_candidate_that_times_out_is_rejected(spark, tables: Path) -> None:
-    endless = Faulty(workload_of(tables, [BY_SHOP]), lambda w, f: w.isolated(FEWER).sql(ENDLESS))
+    endless = Faulty(workload_of(tables, [BY_SHOP]), lambda w, f: w.isolated(w.arm(FEWER)).sql(ENDLESS))
     verdict = verdict_of(endless, BY_SHOP, rules=QUICK)
     assert (verdict.outcome, verdict.reason) == ("reject", "the candidate ran out of time")
 
@@ -159,16 +161,16 @@ def test_a_candidate_that_hangs_in_planning_is_left_behind_and_rejected(
         return frame
 
     hangs = Faulty(workload_of(tables, [BY_SHOP]), wait)
-    session = hangs.isolated(FEWER)
+    session = hangs.isolated(hangs.arm(FEWER))
     trials = experiment(hangs, BY_SHOP, rules=QUICK)
     (judged,) = trials.run()
     assert (judged.judgement.outcome, judged.judgement.reason) == ("reject", "the candidate hangs in planning")
     (trial,) = [t for t in trials.trials if t.policy_id == FEWER.id]
     assert trial.status == "timed_out"
     assert "PLN-214" in trial.error
-    assert hangs.isolated(FEWER) is not session
+    assert hangs.isolated(hangs.arm(FEWER)) is not session
     release.set()
-    assert hangs.execute(BY_SHOP, 0, FEWER, timeout_s=60).digest is not None
+    assert hangs.execute(BY_SHOP, 0, hangs.arm(FEWER), timeout_s=60).digest is not None
 
 
 def test_a_thread_of_the_jvm_that_hangs_is_interrupted(spark, tables: Path) -> None:
@@ -201,7 +203,7 @@ def test_a_commit_to_a_table_that_is_read_taints_the_round_and_changes_no_result
 
 def test_a_query_is_stopped_by_its_budget_and_what_was_learned_is_kept(spark, tables: Path) -> None:
     workload = workload_of(tables, [BY_SHOP], budgets=Budgets(per_query=3.0))
-    endless = Faulty(workload, lambda w, f: w.isolated(FEWER).sql(ENDLESS))
+    endless = Faulty(workload, lambda w, f: w.isolated(w.arm(FEWER)).sql(ENDLESS))
     trials = experiment(endless, BY_SHOP, rules=Rules(timeout_floor_s=600.0))
     (judged,) = trials.run()
     assert judged.judgement.outcome == "inconclusive"
@@ -213,5 +215,5 @@ def test_comparing_rows_one_by_one_ends_with_its_time(spark, tables: Path) -> No
     endless = Query("endless", sql=ENDLESS)
     workspace = Workspace(workload_of(tables, [endless, BY_SHOP]))
     with pytest.raises(QueryTimedOut):
-        workspace.difference(endless, 0, ORIGINAL, FEWER, timeout_s=2)
-    assert workspace.difference(BY_SHOP, 0, ORIGINAL, FEWER, timeout_s=60) == ""
+        workspace.difference(endless, 0, workspace.baseline, workspace.arm(FEWER), timeout_s=2)
+    assert workspace.difference(BY_SHOP, 0, workspace.baseline, workspace.arm(FEWER), timeout_s=60) == ""

@@ -8,6 +8,7 @@ import pytest
 
 from planopt_assets.errors import PlanoptError, PolicyNotApplied, QueryFailed
 from planopt_assets.loop.planned import planned_candidate
+from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -26,29 +27,31 @@ class Planner:
     def __init__(self, *heeded: str, joins: tuple[tuple[str, str], ...] = (), bindings: int = 1) -> None:
         self.heeded, self.joins = set(heeded), list(joins)
         self.query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
-        self.planned: list[tuple[Policy, int]] = []
+        self.planned: list[tuple[Arm, int]] = []
+        self.baseline = Arm(ORIGINAL)
         self.error: PlanoptError | None = None
 
-    def plan(self, query: Query, binding: int, policy: Policy) -> tuple[Plan, dict[str, list[int]]]:
-        self.planned.append((policy, binding))
+    def plan(self, query: Query, binding: int, arm: Arm) -> tuple[Plan, dict[str, list[int]]]:
+        self.planned.append((arm, binding))
+        policy = arm.policy
         if self.error and policy != ORIGINAL:
             raise self.error
-        parts = [*(f"{n}={v}" for n, v in policy.settings), *policy.hints, *policy.rewrites]
+        parts = [*(f"{n}={v}" for n, v in policy.settings), *map(str, policy.hints), *policy.rewrites]
         shown = sorted(p for p in parts if p.partition("=")[0] in self.heeded)
         nodes = tuple(PlanNode(i, i - 1, kind, kind) for i, kind in enumerate(["Scan", *shown]))
         return Plan("initial", nodes, "x"), {}
 
-    def hinted_joins(self, query: Query, binding: int, policy: Policy) -> list[tuple[str, str]]:
+    def hinted_joins(self, query: Query, binding: int, arm: Arm) -> list[tuple[str, str]]:
         return self.joins
 
 
 def candidate(planner: Planner, policy: Policy) -> Candidate:
     workspace: Any = planner
-    return planned_candidate(workspace, planner.query, policy, ("dec_1",), "inp_1")
+    return planned_candidate(workspace, planner.query, Arm(policy), ("dec_1",), "inp_1")
 
 
 def policy(settings: dict[str, str] | None = None, *hints: str, rewrites: tuple[str, ...] = ()) -> Policy:
-    return Policy(tuple(sorted((settings or {}).items())), hints, (), rewrites)
+    return Policy.of(settings, hints=hints, rewrites=rewrites)
 
 
 def test_what_changes_the_plan_is_kept_with_the_part_that_did_it() -> None:
@@ -77,9 +80,9 @@ def test_parts_of_which_each_alone_would_do_are_all_named() -> None:
     planner = Planner()
     original = planner.plan
 
-    def either(query: Query, binding: int, policy: Policy) -> tuple[Plan, dict[str, list[int]]]:
-        kind = "Sort" if policy.settings else "Scan"
-        return Plan("initial", (PlanNode(0, -1, kind, kind),), "x"), original(query, binding, policy)[1]
+    def either(query: Query, binding: int, arm: Arm) -> tuple[Plan, dict[str, list[int]]]:
+        kind = "Sort" if arm.policy.settings else "Scan"
+        return Plan("initial", (PlanNode(0, -1, kind, kind),), "x"), original(query, binding, arm)[1]
 
     planner.plan = either  # type: ignore[method-assign]
     assert candidate(planner, policy({SHUFFLE: "2", OPEN_COST: "0"})).took_effect == (OPEN_COST, SHUFFLE)

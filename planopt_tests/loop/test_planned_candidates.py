@@ -20,8 +20,9 @@ BY_SHOP = Query("by_shop", sql="SELECT shop, count(*) AS n FROM sales GROUP BY s
 
 
 def planned(tables: Path, settings: dict[str, str], *hints: str, query: Query = BY_SHOP) -> Candidate:
-    policy = Policy(tuple(sorted(settings.items())), hints)
-    return planned_candidate(Workspace(workload_of(tables, [query])), query, policy, ("dec_1",), "inp_1")
+    policy = Policy.of(settings, hints=hints)
+    workspace = Workspace(workload_of(tables, [query]))
+    return planned_candidate(workspace, query, workspace.arm(policy), ("dec_1",), "inp_1")
 
 
 def test_a_setting_that_changes_nothing_is_dropped_with_that_reason(

@@ -248,9 +248,9 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "reason": "the reason for accept",
         "results_equal": True,
         "policy_id": FEWER.id,
-        "policy": {"spark.sql.shuffle.partitions": "2"},
+        "policy": {"settings": {"spark.sql.shuffle.partitions": "2"}, "hints": [], "rewrites": []},
         "gain": {"metric": "cpu", "ratio": 0.7, "low": 0.6, "high": 0.8, "confidence": 0.92},
-        "active_policy": {"spark.sql.files.openCostInBytes": "65536"},
+        "active_policy": {"settings": {"spark.sql.files.openCostInBytes": "65536"}, "hints": [], "rewrites": []},
         "active_policy_id": OTHER.id,
         "generation": 1,
         "state": "accepted",
@@ -265,6 +265,13 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "topology_hashes": ["top_1"],
         "decision_ids": [decision().id],
     }
+
+
+def test_the_facts_hold_whole_policies() -> None:
+    hinted, rewritten = Policy.of(hints=["broadcast(join0.right g)"]), Policy.of(rewrites=["cnf"])
+    facts = tried(verdict(hinted), active=promotion(rewritten)).facts()
+    assert facts["policy"] == {"settings": {}, "hints": ["broadcast(join0.right g)"], "rewrites": []}
+    assert facts["active_policy"] == {"settings": {}, "hints": [], "rewrites": ["cnf"]}
 
 
 def test_the_facts_of_a_query_that_never_ran_say_so() -> None:

@@ -101,7 +101,7 @@ def test_another_spelling_with_another_parameter_has_none(written: WrittenStore)
 
 def test_where_a_hint_was_tried_the_text_counts_as_it_is_written(written: WrittenStore) -> None:
     inputs = written.observe(QUERY, "r1")
-    hinted = Policy(hints=("broadcast(join0.right s)",))
+    hinted = Policy.of(hints=["broadcast(join0.right s)"])
     row = {"candidate_id": "can_1", "policy_id": hinted.id, "policy": hinted.to_json(), "input_fingerprint": inputs}
     written.append("candidate_plans", {**row, "kept": False}, run_id="r1")
     assert standing(written).observed

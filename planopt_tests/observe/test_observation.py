@@ -16,7 +16,6 @@ from planopt_assets.errors import QueryFailed
 from planopt_assets.loop.gates import CHECKS
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.observe import observe
-from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Workload
 from planopt_assets.observe.plans.stored_plan import unpack
 from planopt_assets.store.codecs.forms import signals_from_json
@@ -215,4 +214,4 @@ def test_what_cannot_be_counted_is_not_tried(tables: Path, spark: SparkSession) 
     workspace = Workspace(workload_of(tables, QUERIES[:1]))
     workspace.capture._plan_info = _NoTree()
     with pytest.raises(QueryFailed, match="mode: observe"):
-        workspace.execute(QUERIES[0], 0, ORIGINAL, timeout_s=60)
+        workspace.execute(QUERIES[0], 0, workspace.baseline, timeout_s=60)

@@ -146,8 +146,8 @@ def test_an_estimate_on_the_wrong_side_of_the_threshold_is_found_and_a_right_one
     query = Query("few", sql=grouped)
     workspace = Workspace(workload_of(tables, [query]))
     for threshold, misled in ((2000, True), (-1, False), (200, False)):
-        policy = Policy((("spark.sql.autoBroadcastJoinThreshold", str(threshold)),))
-        done = workspace.execute(query, 0, policy, timeout_s=60, tier="always_on")
+        policy = Policy.of({"spark.sql.autoBroadcastJoinThreshold": str(threshold)})
+        done = workspace.execute(query, 0, workspace.arm(policy), timeout_s=60, tier="always_on")
         assert done.initial is not None
         found = misled_joins(done.initial, done.final, threshold)
         assert bool(found) == misled, (threshold, found)

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from planopt_assets.engine.execution.execute import Measured
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.model.ids import content_id
-from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Query
 from planopt_tests.conftest import workload_of
 from planopt_tests.oracle import tables
@@ -34,7 +33,7 @@ class Lab:
 
     def run(self, sql: str) -> Measured:
         query = Query(content_id("qry", sql), sql=sql)
-        return self.workspace.execute(query, 0, ORIGINAL, timeout_s=60, tier="always_on")
+        return self.workspace.execute(query, 0, self.workspace.baseline, timeout_s=60, tier="always_on")
 
     def expect(self, table: str, predicate: Predicate, at_run_time: Predicate = ANYTHING) -> ExpectedScan:
         return expected_scan(table, self.pinned[table], predicate, at_run_time)

@@ -123,7 +123,7 @@ def test_a_person_pins_and_rolls_back_and_only_writing_needs_java(killed: Path, 
     status = next(
         q for q in ok(planopt("status", "--json", cwd=killed, env=NO_JAVA))["queries"] if q["id"] == "by_shop"
     )
-    assert (status["state"], status["generation"], status["active_policy"]) == ("reverted", 3, {})
+    assert (status["state"], status["generation"], status["active_policy"]) == ("reverted", 3, ORIGINAL.facts())
     states = {p["policy_id"]: p["state"] for p in status["policies"]}
     assert (states[accepted], states[four.id]) == ("reverted", "reverted")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planopt_assets.model.policy import Policy
-from planopt_assets.replan.candidates import Proposed, combination, compose, next_singles
+from planopt_assets.replan.candidates import Proposed, combination, next_singles
 
 pytestmark = pytest.mark.fast
 
@@ -103,17 +103,18 @@ def test_of_two_values_for_one_knob_the_one_that_gains_more_is_in() -> None:
 
 
 def test_hints_and_rewrites_go_together_with_settings() -> None:
-    hinted = Proposed("dec_h", Policy(hints=("broadcast(join0.right c)",)), 50)
-    rewritten = Proposed("dec_r", Policy(rewrites=("normal_form",)), 10)
+    hinted = Proposed("dec_h", Policy.of(hints=["broadcast(join0.right c)"]), 50)
+    rewritten = Proposed("dec_r", Policy.of(rewrites=["normal_form"]), 10)
     all_kept = {p.policy.id: "kept" for p in (A, hinted, rewritten)}
     found = combination([A, hinted, rewritten], all_kept)
     assert found == (
-        Policy(((SHUFFLE, "2"),), ("broadcast(join0.right c)",), (), ("normal_form",)),
+        Policy.of({SHUFFLE: "2"}, hints=["broadcast(join0.right c)"], rewrites=["normal_form"]),
         ("dec_a", "dec_h", "dec_r"),
     )
 
 
-def test_two_strategies_for_one_input_do_not_go_together() -> None:
-    broadcast, merge = Policy(hints=("broadcast(join0.right c)",)), Policy(hints=("merge(join0.right c)",))
-    assert not compose(broadcast, merge)
-    assert compose(broadcast, Policy(hints=("merge(join1.left)",)))
+def test_of_two_strategies_for_one_input_the_one_that_gains_more_is_in() -> None:
+    hints = {"dec_1": "broadcast(join0.right c)", "dec_2": "merge(join0.right c)", "dec_3": "merge(join1.left)"}
+    proposed = [Proposed(name, Policy.of(hints=[hint]), 9 - n) for n, (name, hint) in enumerate(hints.items())]
+    found = combination(proposed, {p.policy.id: "kept" for p in proposed})
+    assert found == (Policy.of(hints=[hints["dec_1"], hints["dec_3"]]), ("dec_1", "dec_3"))

@@ -84,7 +84,7 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
         return no_change(f"the smallest input of a shuffled join has {least:,} bytes: {why}", facts)
     named = _that_fit([c for c in chances if c.small.target], bound)
     if named:
-        hints = sorted({str(Hint("broadcast", c.small.target)) for c in named})
+        hints = [Hint("broadcast", c.small.target) for c in named]
         return _proposal({}, hints, named, threshold, facts)
     return _by_threshold(evidence, chances, threshold, bound, facts)
 
@@ -115,7 +115,7 @@ def _by_threshold(
 
 def _proposal(
     settings: dict[str, str],
-    hints: list[str],
+    hints: list[Hint],
     chances: list[Chance],
     threshold: int,
     facts: dict[str, int | float | str],

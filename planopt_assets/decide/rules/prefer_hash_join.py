@@ -89,7 +89,7 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
         words,
         saved_cpu_ns=sum(t.saved_ns for t in named),
         arithmetic=facts,
-        hints=sorted({str(Hint("shuffle_hash", t.join.side(t.side).target)) for t in named}),
+        hints=[Hint("shuffle_hash", t.join.side(t.side).target) for t in named],
     )
 
 

@@ -59,7 +59,7 @@ def swap_build_side(evidence: Evidence) -> Answer:
             "rows_to_build": sum(_smaller(j).rows or 0 for j in named),
             "cpu_ns_per_row_built": _HASH_JOINS[worst.strategy][1],
         },
-        hints=sorted({str(Hint(_HASH_JOINS[j.strategy][0], _smaller(j).target)) for j in named}),
+        hints=[Hint(_HASH_JOINS[j.strategy][0], _smaller(j).target) for j in named],
     )
 
 

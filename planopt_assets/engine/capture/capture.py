@@ -16,7 +16,7 @@ from planopt_assets.observe.plans.normalise import normalise
 from planopt_assets.observe.pushdown.physical_plan import scan_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
@@ -36,9 +36,9 @@ class PlanReading(NamedTuple):
 class Capture:
     """Plan trees and stage counters of one Spark application, as plain data."""
 
-    def __init__(self, spark: SparkSession, tables: dict[str, str]) -> None:
+    def __init__(self, spark: SparkSession, tables: Mapping[str, str]) -> None:
         self.jvm = Jvm(spark)
-        self.tables = tables
+        self.tables = tables  # location -> registered name; grows with the arms of the workspace it belongs to
         self._status = spark.sparkContext.statusTracker()
         self._context: Any = spark.sparkContext._jsc.sc()
         self._plan_info = self.jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")

@@ -29,11 +29,13 @@ _PLACES = ("partition", "data", "skipping", "unused")
 class PlannedScans(NamedTuple):
     """Scans as they were planned, and what each is known by in the plan: its path and the ids of its columns.
 
+    `offers` is what their tables offer at the versions read, by name: a plan reads every name from one place.
     Execution may fold sub-queries that turn out to be the same, so a place in the plan would not do.
     """
 
     facts: tuple[ScanFacts, ...]
     keys: tuple[tuple[str, frozenset[int]], ...]
+    offers: dict[str, TableScanInfo]
 
 
 class ScanReader:
@@ -42,7 +44,7 @@ class ScanReader:
     def __init__(self, jvm: Jvm, tables: Mapping[str, str]) -> None:
         self._tables = tables
         self._clustering = jvm.scala_object("org.apache.spark.sql.delta.skipping.clustering.ClusteringColumnInfo")
-        self._offers: dict[tuple[str, int], TableScanInfo] = {}
+        self._offers: dict[tuple[str, int], TableScanInfo] = {}  # by location and version
 
     def planned(
         self, executed_plan: JavaObject, asked: Sequence[AskedScan], tree: Json, optimized: Sequence[Json]
@@ -57,9 +59,11 @@ class ScanReader:
         found = {at: scan for at, node in enumerate(nodes) if (scan := by_key.get((node.path, node.ids)))}
         snapshots = _Snapshots(executed_plan)
         wanted = relations(optimized)
+        offers = {at: self._offers_of(scan, snapshots) for at, scan in found.items()}
         return PlannedScans(
-            tuple(self._facts(scan, nodes[at], at, wanted, snapshots) for at, scan in found.items()),
+            tuple(self._facts(scan, nodes[at], at, wanted, offers[at]) for at, scan in found.items()),
             tuple((nodes[at].path, nodes[at].ids) for at in found),
+            {offered.table: offered for offered in offers.values()},
         )
 
     @staticmethod
@@ -72,14 +76,9 @@ class ScanReader:
             done.append(scan if node is None else replace(scan, funnel=_run(scan.funnel, node, values)))
         return tuple(done)
 
-    def offers(self, facts: ScanFacts) -> TableScanInfo:
-        """What the table of a scan offers at the version it was read."""
-        return self._offers[facts.table, facts.version]
-
     def _facts(
-        self, scan: AskedScan, node: ScanNode, position: int, wanted: tuple[Relation, ...], snapshots: _Snapshots
+        self, scan: AskedScan, node: ScanNode, position: int, wanted: tuple[Relation, ...], offers: TableScanInfo
     ) -> ScanFacts:
-        offers = self._offers_of(scan, snapshots)
         predicates = {**dict.fromkeys(_PLACES, ()), **{place: _list(tree) for place, tree in scan.filters.items()}}
         conjuncts, runtime = placed(predicates, next((r for r in wanted if scan.ids & r.ids), None))
         stored = {column.path.partition(".")[0].casefold() for column in offers.columns}
@@ -105,10 +104,10 @@ class ScanReader:
         if version is None:
             snapshot = snapshots.of(scan)
             version = int(snapshot.version())
-        if (table, version) not in self._offers:
+        if (scan.path, version) not in self._offers:
             snapshot = snapshot or snapshots.of(scan)
             metadata = snapshot.metadata()
-            self._offers[table, version] = TableScanInfo(
+            self._offers[scan.path, version] = TableScanInfo(
                 table,
                 version,
                 column_offers(
@@ -120,7 +119,7 @@ class ScanReader:
                 _option(snapshot.numOfFilesIfKnown()),
                 _option(snapshot.sizeInBytesIfKnown()),
             )
-        return self._offers[table, version]
+        return self._offers[scan.path, version]
 
 
 class _Snapshots:

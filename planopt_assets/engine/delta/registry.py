@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from planopt_assets.engine.delta.pins import Pins
-    from planopt_assets.model.inputs import PinnedTable
+    from planopt_assets.model.arm import Arm, Tables
     from planopt_assets.model.workload import Table
 
 
@@ -27,9 +27,10 @@ class Registry:
         self._tables, self._pins, self._spark = tables, pins, spark
         self.unusable: dict[str, PlanoptError] = {}
         self._locations: dict[str, str] = {}
+        self._relations: dict[Tables, RegisteredRelations] = {}
 
     @cached_property
-    def pinned(self) -> tuple[PinnedTable, ...]:
+    def pinned(self) -> Tables:
         """Every table that has a log, at the version this run reads."""
         found = []
         for table in self._tables:
@@ -41,15 +42,20 @@ class Registry:
                 self.unusable[table.name] = error
         return tuple(found)
 
-    @property
-    def readable(self) -> tuple[PinnedTable, ...]:
-        return tuple(t for t in self.pinned if t.name not in self.unusable)
+    def readable(self, arm: Arm) -> Tables:
+        """The tables of an arm that can be named in its session."""
+        return tuple(t for t in arm.tables if t.name not in self.unusable)
 
-    @cached_property
-    def relations(self) -> RegisteredRelations:
-        """What the SQL gate lets a query read; also tables that turn out to be unusable, which is another answer."""
-        _ = self.pinned
-        return RegisteredRelations.of(self._locations)
+    def relations(self, arm: Arm) -> RegisteredRelations:
+        """What the SQL gate lets a query read in an arm: its own tables, wherever they are, and no other place of them.
+
+        Also tables that turn out to be unusable, which is another answer.
+        """
+        if arm.tables not in self._relations:
+            unusable = {name: place for name, place in self._locations.items() if name in self.unusable}
+            own = {t.name: t.location for t in arm.tables}
+            self._relations[arm.tables] = RegisteredRelations.of(unusable | own)
+        return self._relations[arm.tables]
 
     def blamed(self, error: Exception) -> tuple[str, ...]:
         """Unusable tables that this error of Spark is about: they have no view, so Spark does not find them."""

@@ -24,16 +24,16 @@ T = TypeVar("T")
 
 
 @dataclass
-class Progress:
-    """How far the work has come; the work says so itself."""
+class Step:
+    """Where in its execution the work is; the work says so itself."""
 
-    step: Literal["planning", "running"] = "planning"
+    now: Literal["planning", "running"] = "planning"
 
 
-def bounded(context: Any, work: Callable[[Progress], T], *, tag: str, timeout_s: float) -> T:
+def bounded(context: Any, work: Callable[[Step], T], *, tag: str, timeout_s: float) -> T:
     """What the work returns or raises; past its time it ends as `QueryTimedOut`, or `QueryHangs` if nothing stops it.
 
-    >>> bounded(None, lambda progress: 1 + 1, tag="sum", timeout_s=5)
+    >>> bounded(None, lambda step: 1 + 1, tag="sum", timeout_s=5)
     2
     """
     job_tag = f"planopt-{tag.replace(',', '_')}"
@@ -44,27 +44,27 @@ def bounded(context: Any, work: Callable[[Progress], T], *, tag: str, timeout_s:
     late = time.monotonic()
     while not worker.ended.wait(_CANCEL_EVERY_S):
         worker.cancel()
-        if time.monotonic() - late > PATIENCE_S[worker.progress.step]:
+        if time.monotonic() - late > PATIENCE_S[worker.step.now]:
             worker.interrupt()
             raise QueryHangs(
-                f"hangs in {worker.progress.step}: given up after {timeout_s:.0f} s", where=tag, fix=_FIX
+                f"hangs in {worker.step.now}: given up after {timeout_s:.0f} s", where=tag, fix=_FIX
             ) from None
     if worker.error is None:
         return worker.outcome()  # done in the moment its time was up
     raise QueryTimedOut(
-        f"stopped after {timeout_s:.0f} s, while {worker.progress.step}", where=tag, fix=_FIX
+        f"stopped after {timeout_s:.0f} s, while {worker.step.now}", where=tag, fix=_FIX
     ) from worker.error
 
 
 class _Worker(threading.Thread, Generic[T]):
     """One thread for one piece of work; a context of None is a test without Spark."""
 
-    def __init__(self, context: Any, work: Callable[[Progress], T], job_tag: str) -> None:
+    def __init__(self, context: Any, work: Callable[[Step], T], job_tag: str) -> None:
         super().__init__(daemon=True, name=job_tag)
         self._context, self._work, self._job_tag = context, work, job_tag
         self._result: list[T] = []
         self._java_thread: Any = None
-        self.progress, self.ended = Progress(), threading.Event()
+        self.step, self.ended = Step(), threading.Event()
         self.error: BaseException | None = None
 
     def run(self) -> None:
@@ -72,7 +72,7 @@ class _Worker(threading.Thread, Generic[T]):
             if self._context is not None:
                 self._java_thread = self._context._jvm.java.lang.Thread.currentThread()
                 self._context.addJobTag(self._job_tag)
-            self._result.append(self._work(self.progress))
+            self._result.append(self._work(self.step))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised again where the work was asked for
             self.error = error
         finally:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.engine.execution.bounded import Progress, bounded
+from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.engine.execution.disturbance import disturbance
 from planopt_assets.engine.results.digest import in_sequence, read_digest, sequence_of, with_digest
@@ -75,7 +75,7 @@ def planned(
 ) -> tuple[Plan, dict[str, list[int]]]:
     """The plan of a frame and how its scans are split; nothing is executed but Delta's own log reads."""
 
-    def plan(progress: Progress) -> tuple[Plan, dict[str, list[int]]]:
+    def plan(step: Step) -> tuple[Plan, dict[str, list[int]]]:
         with _active(spark):
             frame: Any = build()
             executed_plan = frame._jdf.queryExecution().executedPlan()
@@ -110,8 +110,8 @@ def execute(
     try:
         run = bounded(
             spark.sparkContext,
-            lambda progress: _run(
-                spark, build, progress, tag=tag, tier=tier, instruments=instruments, digest=digest, in_order=in_order
+            lambda step: _run(
+                spark, build, step, tag=tag, tier=tier, instruments=instruments, digest=digest, in_order=in_order
             ),
             tag=tag,
             timeout_s=timeout_s,
@@ -153,7 +153,7 @@ def execute(
         run.initial,
         run.splits,
         scans or (),
-        {scan.table: instruments.scans.offers(scan) for scan in scans or ()},
+        run.scans.offers if run.scans is not None else {},
         instruments.inspector.planned(
             spark, run.frame, run.query_execution, analyzed, run.optimized_tree, run.explained
         ),
@@ -184,7 +184,7 @@ class _Run:
 def _run(
     spark: SparkSession,
     build: Callable[[], DataFrame],
-    progress: Progress,
+    step: Step,
     *,
     tag: str,
     tier: CaptureTier | None,
@@ -215,7 +215,7 @@ def _run(
             optimized_tree = capture.jvm.tree(query_execution.optimizedPlan())
             planned_scans = instruments.scans.planned(executed_plan, asked, seen.tree, optimized_tree)
         context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
-        progress.step = "running"
+        step.now = "running"
         running = _Stopwatch(cpu)
         rows, sequence = sequence_of(measured) if in_order else (int(query_execution.toRdd().count()), None)
         ran = running.stop()

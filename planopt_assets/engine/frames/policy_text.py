@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import PolicyNotApplied
-from planopt_assets.model.hint import Hint
 from planopt_assets.replan.hinted_sql import hinted_sql
 from planopt_assets.replan.rewritten_sql import rewritten_sql
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from planopt_assets.engine.frames.hints import JoinHints
+    from planopt_assets.model.hint import Hint
     from planopt_assets.model.policy import Policy
 
 
@@ -38,7 +38,7 @@ def policy_text(sql: str, policy: Policy, analysed: Callable[[str], DataFrame], 
         raise PolicyNotApplied(
             f"rewrite not applied: {idle[0]} leaves the text as it is", fix="decide again for the query as it is now"
         )
-    hints = tuple(Hint.parse(text) for text in policy.hints)
+    hints = policy.hints
     if not hints:
         return PolicyText(rewritten)
     written = hinted_sql(rewritten, hints)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.frames.callables import ARROW
+from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import policy_text
 from planopt_assets.engine.jvm.bridge import Jvm
@@ -24,7 +25,6 @@ from planopt_assets.engine.user_job.user_session import (
     schemas_in,
 )
 from planopt_assets.errors import PolicyNotApplied
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.policy import Policy
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ class PolicySession:
     """A policy is applied whole or not at all: what cannot be done is `PolicyNotApplied`, before anything runs."""
 
     def __init__(self, spark: SparkSession, policy: Policy, tables: Sequence[Table]) -> None:
-        if policy.layouts:
-            raise PolicyNotApplied(
-                f"layout not applied: {policy.layouts[0]}", where=policy.id, fix="leave layouts to maintenance"
-            )
+        check_carried(policy)
         self.policy = policy
         self.marker = _new_marker()
         self._tables = tables
@@ -66,16 +63,16 @@ class PolicySession:
         check_reached(frame, self.spark, self.policy.settings)
         return frame
 
-    def users(self, frame: DataFrame) -> DataFrame:
+    def adopt(self, frame: DataFrame) -> DataFrame:
         """A frame of the user's own session, taken over into this one."""
         self.check_functions()
-        return self.carrying(rebuilt(frame, self.spark))
+        return self.with_hints(rebuilt(frame, self.spark))
 
     def renew_all(self) -> None:
         """Make every table of the workload ready for a job that builds its own frames."""
         self._renew(self._tables)
 
-    def lay_aside(self) -> None:
+    def suspend(self) -> None:
         """From here on the session is as original: a frame of it that is planned later is planned and read so.
 
         What a job has set itself stays as the job wants it. What runs from here on is told apart by another marker.
@@ -90,7 +87,7 @@ class PolicySession:
                 self.spark.conf.set(name, before)
         self._mark_anew()
 
-    def take_up(self) -> None:
+    def resume(self) -> None:
         """Under the policy again, unless somebody has set one of its settings meanwhile."""
         for name, before in self._without.items():
             if own_value(self.spark, name) != before:
@@ -105,8 +102,8 @@ class PolicySession:
         The frame is planned anew, in its own session: there its scans read the settings they were made with, which are
         those of original now. Only a Python function keeps the way it was made for rows to travel.
         """
-        self.lay_aside()
-        kept = Policy(tuple((name, value) for name, value in self.policy.settings if name == ARROW))
+        self.suspend()
+        kept = Policy.of({name: value for name, value in self.policy.settings if name == ARROW})
         try:
             return rebuilt(frame, self.spark), kept
         except PolicyNotApplied:
@@ -121,7 +118,7 @@ class PolicySession:
         self.marker = _new_marker()
         self.spark.conf.set(MARKER, self.marker)
 
-    def carrying(self, frame: DataFrame) -> DataFrame:
+    def with_hints(self, frame: DataFrame) -> DataFrame:
         """A frame built in this session, with the policy's hints in its plan."""
         if self.policy.rewrites:
             raise PolicyNotApplied(
@@ -133,8 +130,7 @@ class PolicySession:
             if own_value(self.spark, name) != value:
                 raise self._set_by_the_job(name)
         if self.policy.hints:
-            hints = [Hint.parse(text) for text in self.policy.hints]
-            frame = JoinHints(Jvm(self.spark)).hinted(frame, hints)
+            frame = JoinHints(Jvm(self.spark)).hinted(frame, self.policy.hints)
         check_reached(frame, self.spark, self.policy.settings)
         return frame
 

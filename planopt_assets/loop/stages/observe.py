@@ -110,7 +110,7 @@ class _Observation:
             executions = [self._execute_warm(binding) for binding in bindings]
         except PlanoptError as failure:
             return self._failed(failure)
-        self.tables = self.run.workspace.tables_read(self.query)
+        self.tables = self.run.workspace.tables_read(self.query, self.run.workspace.baseline)
         seen = [self._captured(b, *executed) for b, executed in zip(bindings, executions, strict=True)]
         return _result(self.query.id, [e for e, _ in executions], self.tables, *seen[0])
 
@@ -121,12 +121,12 @@ class _Observation:
         so long that this does not matter, it is planned a second time, but not run.
         """
         timeout = self.run.workload.budgets.per_query
-        execute = self.run.workspace.execute
-        first = execute(self.query, binding, ORIGINAL, timeout_s=timeout, tier=self.tier)
+        execute, baseline = self.run.workspace.execute, self.run.workspace.baseline
+        first = execute(self.query, binding, baseline, timeout_s=timeout, tier=self.tier)
         if first.counters.wall_ns <= LONG_S * 1e9:
-            second = execute(self.query, binding, ORIGINAL, timeout_s=timeout, tier=self.tier)
+            second = execute(self.query, binding, baseline, timeout_s=timeout, tier=self.tier)
             return second, differing(_parts(first), _parts(second))
-        again = self.run.workspace.replanned(self.query, binding)
+        again = self.run.workspace.replanned(self.query, binding, baseline)
         return first, differing(_parts(first), planned_parts(*again))
 
     def _captured(self, binding: int, execution: Measured, unstable: tuple[str, ...]) -> tuple[str, ColumnLineage]:
@@ -226,7 +226,7 @@ class _Observation:
     def _failed(self, failure: PlanoptError) -> StageResult:
         """A query that may not or cannot run is recorded with the reason, and with the tables that may be it."""
         refused = isinstance(failure, SqlRefused | SqlSyntax | ProtocolUnsupported)
-        self.tables = self.run.workspace.tables_read(self.query)
+        self.tables = self.run.workspace.tables_read(self.query, self.run.workspace.baseline)
         facts = [self.run.workspace.facts(t) for t in self.tables]
         artifact = PlanArtifact(
             **self._identity(0, facts, None),

@@ -48,7 +48,8 @@ def _candidates(run: Run, query: Query, standing: Standing) -> list[Candidate]:
 
     def plan(policy: Policy, decision_ids: tuple[str, ...]) -> None:
         assert standing.input_fingerprint is not None
-        found.append(planned_candidate(run.workspace, query, policy, decision_ids, standing.input_fingerprint))
+        arm = run.workspace.arm(policy)
+        found.append(planned_candidate(run.workspace, query, arm, decision_ids, standing.input_fingerprint))
         tried[policy.id] = "kept" if found[-1].kept else "dropped"
 
     while singles := next_singles(proposed, tried):

@@ -56,7 +56,7 @@ class Lab:
             planned = reader.planned(plan, capture.scans(plan), tree, capture.jvm.tree(execution.optimizedPlan()))
             execution.toRdd().count()
         done = capture.read(plan, "final")
-        return [(facts, reader.offers(facts)) for facts in reader.measured(planned, done.tree, done.metrics)]
+        return [(facts, planned.offers[facts.table]) for facts in reader.measured(planned, done.tree, done.metrics)]
 
     def _session(self, settings: Mapping[str, str]) -> SparkSession:
         """One session for each set of settings, with the tables as views."""

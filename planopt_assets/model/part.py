@@ -1,0 +1,55 @@
+"""A part of a policy: one thing it changes, which says of itself all that others must know."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Container, Sequence
+from typing import Any, ClassVar, Self
+
+
+class Part(ABC):
+    """One change. A new kind is a subclass in `policy.KINDS`, its veto in `decide/knobs.py`, and code that applies it.
+
+    Two parts of one kind with the same key cannot hold together: a knob has one value, a join input one strategy.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]  # where stored policies hold it, for instance `hints`
+    needs_text: ClassVar[bool]  # whether it goes into the query itself; else a session is enough
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What it is called in stored rows and reports."""
+
+    @property
+    def key(self) -> str:
+        """What it is about."""
+        return self.label
+
+    @property
+    def place(self) -> str:
+        """Its order among the parts of its kind; with equal places they stay in the order they were given in."""
+        return ""
+
+    def describe(self) -> str:
+        """In a few words, for tables and logs."""
+        return self.label
+
+    def conflicts_with(self, other: Part) -> bool:
+        return self.kind == other.kind and self.key == other.key and self != other
+
+    def must_show(self, run_time_knobs: Container[str]) -> bool:
+        """Whether it has no effect where the plan stays the same; these knobs may work only while a query runs."""
+        return True
+
+    @classmethod
+    def stored(cls, parts: Sequence[Self]) -> Any:
+        """The parts of this kind of one policy, as plain data."""
+        return [part.label for part in parts]
+
+    @classmethod
+    @abstractmethod
+    def read(cls, stored: Any) -> tuple[Self, ...]:
+        """The same back; a ValueError where one of them is not of this kind."""
