@@ -65,6 +65,11 @@ def test_different_queries_have_different_fingerprints() -> None:
     assert len(set(prints.values())) == len(prints)
 
 
+def test_fingerprints_are_those_that_stores_already_hold() -> None:
+    lines = (ROOT / "planopt_tests/observe/sql/fingerprints.txt").read_text(encoding="utf-8").splitlines()
+    assert [f"{fingerprint(text)} {name}" for name, text in QUERIES.items()] == lines
+
+
 def test_canonical_text_in_full() -> None:
     text = """
         WITH spend AS (SELECT shop, sum(amount) AS total FROM sales GROUP BY shop)  -- per shop

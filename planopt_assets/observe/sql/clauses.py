@@ -1,4 +1,4 @@
-"""A canonical text cut into the items a person would name: predicates, projections, joins, sort keys."""
+"""Cuts a canonical text into items: predicates, projections, joins, sort keys."""
 
 from __future__ import annotations
 
@@ -8,43 +8,25 @@ from itertools import pairwise
 
 from sqlglot.tokens import Token, TokenType
 
-from planopt_assets.observe.sql.tokens import closing, spark_tokens
+from planopt_assets.observe.sql.tokens import QUERY_STARTS, closing, kinds, spark_tokens
 
-_CLAUSES = {
-    TokenType.SELECT: "projection",
-    TokenType.FROM: "table",
-    TokenType.WHERE: "predicate",
-    TokenType.HAVING: "predicate",
-    TokenType.QUALIFY: "predicate",
-    TokenType.GROUP_BY: "grouping",
-    TokenType.ORDER_BY: "order",
-    TokenType.SORT_BY: "order",
-    TokenType.CLUSTER_BY: "order",
-    TokenType.DISTRIBUTE_BY: "order",
-    TokenType.LIMIT: "limit",
-    TokenType.OFFSET: "limit",
-    TokenType.WINDOW: "window",
-    TokenType.LATERAL: "table",
-    TokenType.VALUES: "literal",
-    TokenType.WITH: "with",
-    TokenType.ON: "join",
-    TokenType.USING: "join",
+_PARTS = {
+    "projection": "SELECT",
+    "table": "FROM LATERAL",
+    "predicate": "WHERE HAVING QUALIFY",
+    "grouping": "GROUP_BY",
+    "order": "ORDER_BY SORT_BY CLUSTER_BY DISTRIBUTE_BY",
+    "limit": "LIMIT OFFSET",
+    "window": "WINDOW",
+    "literal": "VALUES",
+    "with": "WITH",
+    "join": "ON USING",
 }
-_JOIN_WORDS = frozenset(
-    {
-        *(TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS),
-        *(TokenType.SEMI, TokenType.ANTI, TokenType.NATURAL, TokenType.OUTER),
-    }
-)
-_SET_WORDS = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
-_QUERY_STARTS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES})
+_CLAUSES = {kind: part for part, names in _PARTS.items() for kind in kinds(names)}
+_JOIN_WORDS = kinds("JOIN INNER LEFT RIGHT FULL CROSS SEMI ANTI NATURAL OUTER")
+_SET_WORDS = kinds("UNION EXCEPT INTERSECT")
 _BY_CONJUNCT = frozenset({"predicate", "join"})
-_SAID_BY_PART = frozenset(
-    {
-        *(TokenType.SELECT, TokenType.FROM, TokenType.WHERE, TokenType.ON, TokenType.GROUP_BY, TokenType.ORDER_BY),
-        *(TokenType.WITH, TokenType.VALUES),
-    }
-)
+_SAID_BY_PART = kinds("SELECT FROM WHERE ON GROUP_BY ORDER_BY WITH VALUES")  # the name of the part says this word
 _APART = frozenset(
     {"IN", "AND", "OR", "NOT", "ON", "AS", "EXISTS", "ANY", "ALL", "OVER", "FILTER", "JOIN", "USING", "TABLESAMPLE"}
 )
@@ -52,7 +34,7 @@ _APART = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of a query block; `text` tells it apart from any other, `short` is for people."""
+    """One item of a query block; `text` is exact, `short` is easier to read."""
 
     part: str
     text: str
@@ -61,14 +43,14 @@ class Item:
 
 @dataclass(slots=True)
 class Block:
-    """The items of one SELECT, in order; `name` tells which one it is: `the query`, `WITH x`, `sub-query 1`."""
+    """The items of one SELECT, in order; `name` is `the query`, `WITH x` or `sub-query 1`."""
 
     name: str
     items: list[Item] = field(default_factory=list)
 
 
 def query_blocks(text: str) -> list[Block]:
-    """Cut a text into blocks; a query inside another one is a block of its own and stands there as `(…)`.
+    """Cut a text into blocks. A query inside another query is its own block; its place shows `(…)`.
 
     >>> [block] = query_blocks("SELECT `t0`.`a` FROM `x` AS `t0` WHERE `t0`.`a` < 2 AND `t0`.`b` BETWEEN 1 AND 3")
     >>> [(item.part, item.short) for item in block.items]
@@ -88,12 +70,12 @@ class _Cutter:
         self._subqueries = 0
 
     def block(self, name: str, start: int, end: int) -> None:
-        """Cut the tokens from `start` to `end` into items, each clause word beginning a new part."""
+        """Cut the tokens from `start` to `end` into items. Each clause keyword starts a new part."""
         block = Block(name)
         self.blocks.append(block)
         part = "table"
         words: list[str] = []
-        cases = betweens = 0  # AND separates nothing inside CASE … END, nor does the one of BETWEEN
+        cases = betweens = 0  # the AND of CASE … END or of BETWEEN does not separate items
         at = start
         while at < end:
             kind = self.tokens[at].token_type
@@ -126,13 +108,13 @@ class _Cutter:
         self._close(block, part, words)
 
     def _begins_clause(self, kind: TokenType, before: TokenType | None) -> bool:
-        """Not the FROM of `IS DISTINCT FROM`, nor the LATERAL of a join."""
+        """False for the FROM of `IS DISTINCT FROM` and for the LATERAL of a join."""
         if kind is TokenType.FROM:
             return before is not TokenType.DISTINCT
         return kind is not TokenType.LATERAL or before not in (TokenType.COMMA, *_JOIN_WORDS)
 
     def _begins_join(self, at: int, end: int) -> bool:
-        """`LEFT JOIN`, but not the function `left(…)`."""
+        """True for `LEFT JOIN`, false for the function `left(…)`."""
         while at < end and self.tokens[at].token_type in _JOIN_WORDS:
             if self.tokens[at].token_type is TokenType.JOIN:
                 return True
@@ -140,12 +122,12 @@ class _Cutter:
         return False
 
     def _parenthesis(self, at: int, words: list[str], part: str) -> int:
-        """A parenthesis belongs to its item; a query in it becomes a block. Returns what follows it."""
+        """Add a parenthesis to its item, or a block if it holds a query. Returns the index after it."""
         end = closing(self.tokens, at)
         first = at + 1
         while self.tokens[first].token_type is TokenType.L_PAREN:
             first += 1
-        if self.tokens[first].token_type in _QUERY_STARTS:
+        if self.tokens[first].token_type in QUERY_STARTS:
             name = f"WITH {_plain(words[0])}" if part == "with" else self._next_name()
             words.append("(…)")
             self.block(name, at + 1, end)
@@ -154,10 +136,10 @@ class _Cutter:
         return end + 1
 
     def _flat(self, start: int, end: int) -> Iterator[str]:
-        """The words of a parenthesis; queries deep inside are blocks as well."""
+        """The words of a parenthesis. Queries inside it become blocks too."""
         at = start
         while at < end:
-            inner = at + 1 < end and self.tokens[at + 1].token_type in _QUERY_STARTS
+            inner = at + 1 < end and self.tokens[at + 1].token_type in QUERY_STARTS
             if self.tokens[at].token_type is TokenType.L_PAREN and inner and at > start:
                 end_of_it = closing(self.tokens, at)
                 self.block(self._next_name(), at + 1, end_of_it)
@@ -176,19 +158,19 @@ class _Cutter:
         return self.text[token.start : token.end + 1]
 
     def _close(self, block: Block, part: str, words: list[str]) -> list[str]:
-        """Add an item; returns the words of the next one."""
+        """Add an item. Returns the (empty) word list of the next one."""
         if words:
             part = "table" if part == "with" else part
             text = _joined([_plain(word) for word in words])
             short = words[:-2] if part in ("table", "join") and words[-2:-1] == ["AS"] else words
-            # Without qualifiers, unless there are several to tell apart.
+            # Qualifiers are left out if there is only one.
             unclear = len({word for word, dot in pairwise(words) if dot == "." and word.startswith("`")}) > 1
             block.items.append(Item(part, text, text if unclear else _joined(_without_qualifiers(short))))
         return []
 
 
 def _without_qualifiers(words: list[str]) -> list[str]:
-    """`t`.`a` becomes a."""
+    """`` `t`.`a` `` becomes `a`."""
     kept: list[str] = []
     for word in words:
         if word == "." and kept and kept[-1].startswith("`"):
@@ -204,7 +186,7 @@ def _plain(word: str) -> str:
 
 
 def _joined(words: list[str]) -> str:
-    """Words with spaces where people put them: `SUM(a) + b[0] IN (1, 2)`."""
+    """The words with the usual spaces: `SUM(a) + b[0] IN (1, 2)`."""
     text = ""
     last = ""
     for word in words:

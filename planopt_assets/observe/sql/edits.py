@@ -1,24 +1,24 @@
-"""What changed between two versions of a query, in the words of a person: `predicate: a < 24 -> a < 25`."""
+"""What changed between two versions of a query, as readable lines: `predicate: a < 24 -> a < 25`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from planopt_assets.model.canonical import Canonical, Edit
 from planopt_assets.observe.sql.binder import Schemas
-from planopt_assets.observe.sql.canonical import ParsedQuery, canonical_form, parse_query
+from planopt_assets.observe.sql.canonical import canonical_form, parse_query
 from planopt_assets.observe.sql.clauses import Block, Item, query_blocks
 from planopt_assets.observe.sql.names import Definition
-from planopt_assets.observe.sql.render import render
+from planopt_assets.observe.sql.render import ParsedQuery, render
 from planopt_assets.observe.sql.tokens import NotCanonical
 
-_LONGEST = 300  # characters of a text that could not be taken apart
+_LONGEST = 300  # characters shown of a text that could not be cut into items
 
 
 def edit_list(old_sql: str, new_sql: str, schemas: Schemas) -> tuple[Edit, ...]:
-    """The differences between two texts; none exactly when their fingerprints are equal.
+    """The differences between two texts. There are none if, and only if, the fingerprints are equal.
 
     >>> schemas = {"t": [("a", "int"), ("b", "int")]}
     >>> [str(edit) for edit in edit_list("SELECT a FROM t WHERE b < 24", "select x.a from t x where x.b < 25", schemas)]
@@ -32,12 +32,12 @@ def edit_list(old_sql: str, new_sql: str, schemas: Schemas) -> tuple[Edit, ...]:
         return tuple(_edits(*named)) or tuple(_edits(old.sql, new.sql)) or _whole(old, new)
     try:
         return tuple(_edits(old_sql, new_sql)) or _whole(old, new)
-    except (NotCanonical, IndexError):  # a text that is not even balanced
+    except (NotCanonical, IndexError):  # for example a parenthesis without its end
         return _whole(old, new)
 
 
 def _under_shared_names(old: ParsedQuery, new: ParsedQuery) -> tuple[str, str]:
-    """Both texts, with an alias that was only renamed called the same, and tables by their own names."""
+    """Both texts with shared alias names: a renamed alias has its old name, a table's alias the name of the table."""
     old_names = _labels(old)
     new_names = _labels(new)
     for is_table in (True, False):
@@ -46,15 +46,11 @@ def _under_shared_names(old: ParsedQuery, new: ParsedQuery) -> tuple[str, str]:
         gone = [n for n in before.values() if n not in after.values()]
         come = [d for d, n in after.items() if n not in before.values()]
         new_names.update(zip(come, gone, strict=False))
-    return _written(old, old_names), _written(new, new_names)
-
-
-def _written(query: ParsedQuery, names: Mapping[Definition, str]) -> str:
-    return render(query.text, query.tokens, query.tree, query.names, names).text
+    return render(old, old_names).text, render(new, new_names).text
 
 
 def _labels(query: ParsedQuery) -> dict[Definition, str]:
-    """A table's alias is called as the table, the second one `orders_2`; others as they are in the text."""
+    """The alias of a table gets the name of the table (a second one `orders_2`); other aliases keep theirs."""
     seen: Counter[str] = Counter()
     labels = {}
     for definition in query.names.canonical():

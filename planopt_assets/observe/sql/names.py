@@ -1,44 +1,45 @@
-"""What is known about the names of a query: which are aliases, what each of them refers to, which must stay."""
+"""The names of a query: which are aliases, what each one refers to, and which must stay as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal
 
 Role = Literal["output", "relation", "expression"]
-"""What the names of a SELECT are: the result's columns, those of a FROM item, or nobody's (`IN (SELECT …)`)."""
+"""What the column names of a SELECT are: those of the result, those of a FROM item, or unused (`IN (SELECT …)`)."""
 
 
 @dataclass(eq=False, slots=True)
 class Definition:
-    """An alias: where it is defined, and how it is called there, in lower case."""
+    """An alias: the position where it is defined, and its name in lower case."""
 
     start: int
     name: str
     is_table: bool
-    table: str = ""  # the registered table it stands for, if it does
+    table: str = ""  # the registered table that the alias stands for; empty for any other alias
 
 
 @dataclass(eq=False, slots=True)
 class Column:
-    """A column as a relation shows it; without a name where only Spark knows it."""
+    """A column of a relation; the name is empty if only Spark knows it."""
 
     name: str
     definition: Definition | None = None  # the alias that named it; None for a column of a table
     spelling: str = ""
     data_type: str = ""
-    passed_on: Column | None = None  # the column below that this one only hands up
+    passed_on: Column | None = None  # the column below, if this one is that column unchanged
 
 
 @dataclass(eq=False, slots=True)
 class Source:
-    """An item of a FROM clause; `columns` is None where they are not known."""
+    """An item of a FROM clause, or a CTE; `columns` is None if they are not known."""
 
     name: str | None
     definition: Definition | None
     columns: list[Column] | None
-    hidden: bool = False  # the right side of a semi or anti join: only its ON clause sees it
+    hidden: bool = False  # the right side of a semi or anti join: only its ON clause can use it
 
     @property
     def closed(self) -> bool:
@@ -50,11 +51,14 @@ class Source:
 
 @dataclass(slots=True)
 class Frame:
-    """The sources of one SELECT, inside those of the query around it."""
+    """The sources of one SELECT; `parent` is the frame of the query around it."""
 
     parent: Frame | None
+    ctes: Mapping[str, Source]  # the CTEs that a FROM clause here can name
     sources: list[Source] = field(default_factory=list)
-    merged: bool = False  # by USING or NATURAL: some columns belong to both sides
+    merged: bool = False  # USING or NATURAL: some columns belong to both sides of a join
+    outputs: dict[str, Column] = field(default_factory=dict)  # the named columns of the SELECT list, as far as read
+    distinct: bool = False  # SELECT DISTINCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +72,26 @@ class Star:
 
 @dataclass(slots=True)
 class Names:
-    """The names of a query by the position of their tokens; a token that is nowhere in here stays as it is written."""
+    """The names of a query by token position. A token without an entry is written as it is."""
 
     definitions: list[Definition] = field(default_factory=list)
     references: dict[int, Definition] = field(default_factory=dict)  # where an alias is defined, and where it is used
     known: dict[int, str] = field(default_factory=dict)  # tables and their columns, in lower case
-    outputs: set[int] = field(default_factory=set)  # names a column of the result: spelled as here
-    verbatim: set[int] = field(default_factory=set)  # the spelling goes into data
-    qualifiers: dict[int, Source] = field(default_factory=dict)  # to be written before this token
-    dropped: set[int] = field(default_factory=set)  # qualifiers that go, with their dot
-    as_words: set[int] = field(default_factory=set)  # `AS` belongs before this token
-    table_ends: dict[int, Definition] = field(default_factory=dict)  # `AS alias` belongs after this token
-    output_ends: dict[int, str] = field(default_factory=dict)  # `AS name`, if the token itself is renamed
+    outputs: set[int] = field(default_factory=set)  # names of result columns: their spelling is kept
+    verbatim: set[int] = field(default_factory=set)  # names that become data (struct fields): the spelling matters
+    qualifiers: dict[int, Source] = field(default_factory=dict)  # write this qualifier before the token
+    dropped: set[int] = field(default_factory=set)  # qualifiers to leave out, with their dot
+    as_words: set[int] = field(default_factory=set)  # write `AS` before the token
+    table_ends: dict[int, Definition] = field(default_factory=dict)  # write `AS alias` after the token
+    output_ends: dict[int, str] = field(default_factory=dict)  # write `AS name` after the token if it is renamed
     stars: dict[int, Star] = field(default_factory=dict)
-    kept_stars: list[list[str]] = field(default_factory=list)  # columns behind the stars that stay in the text
-    hints: list[tuple[int, Frame]] = field(default_factory=list)  # a position behind the hint, and what it may name
-    fixed: set[str] = field(default_factory=set)  # no alias of such a name is renamed
-    taken: set[str] = field(default_factory=set)  # columns of the tables that are read: no alias gets such a name
+    kept_stars: list[list[str]] = field(default_factory=list)  # the columns behind the stars that stay in the text
+    hints: list[tuple[int, Frame]] = field(default_factory=list)  # a position after the hint, and its SELECT's frame
+    fixed: set[str] = field(default_factory=set)  # an alias with such a name is not renamed
+    taken: set[str] = field(default_factory=set)  # columns of the tables: no alias is renamed to such a name
 
     def canonical(self) -> dict[Definition, str]:
-        """The canonical name of every alias that may be renamed: `t0`, `t1`… and `c0`, `c1`… as they are defined."""
+        """The new name of every alias that may be renamed: `t0`, `t1`… and `c0`, `c1`…, in order of definition."""
         taken = self.fixed | self.taken | set(self.known.values()) | {n.lower() for n in self.output_ends.values()}
         free = {True: _free("t", taken), False: _free("c", taken)}
         ordered = sorted(self.definitions, key=lambda definition: definition.start)
@@ -95,8 +99,4 @@ class Names:
 
 
 def _free(prefix: str, taken: set[str]) -> Iterator[str]:
-    number = 0
-    while True:
-        if f"{prefix}{number}" not in taken:
-            yield f"{prefix}{number}"
-        number += 1
+    return (name for number in count() if (name := f"{prefix}{number}") not in taken)

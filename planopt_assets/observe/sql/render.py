@@ -1,4 +1,4 @@
-"""A query's tokens written out again under canonical names."""
+"""Writes the tokens of a query again, with every name in its canonical form."""
 
 from __future__ import annotations
 
@@ -8,67 +8,68 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from planopt_assets.observe.sql.names import Column, Definition, Frame, Names, Source, Star
-from planopt_assets.observe.sql.tokens import AS, SPARK, NotCanonical
+from planopt_assets.observe.sql.names import Definition, Frame, Names, Source, Star
+from planopt_assets.observe.sql.tokens import AS, SPARK, NotCanonical, closing, kinds
 
-_GLUED = frozenset({TokenType.GT, TokenType.LT, TokenType.STRING})  # `>>` and `'it''s'` mean something else apart
-_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
-_NO_SPACE_BEFORE = _CLOSING | {TokenType.COMMA, TokenType.L_BRACKET}
-_NO_SPACE_AFTER = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.DOT})
-_LITERALS = frozenset(
-    {
-        *(TokenType.STRING, TokenType.NUMBER, TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING),
-        *(TokenType.BYTE_STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING, TokenType.HEREDOC_STRING),
-    }
+_GLUED = kinds("GT LT STRING")  # `>>` and `'it''s'` have another meaning with a space inside
+_CLOSING = kinds("R_PAREN R_BRACKET")
+_NO_SPACE_BEFORE = _CLOSING | kinds("COMMA L_BRACKET")
+_NO_SPACE_AFTER = kinds("L_PAREN L_BRACKET DOT")
+_LITERALS = kinds(
+    "STRING NUMBER RAW_STRING HEX_STRING BIT_STRING BYTE_STRING NATIONAL_STRING UNICODE_STRING HEREDOC_STRING"
 )
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """A text without comments, and the meaning of each of its names."""
+
+    text: str
+    tokens: Sequence[Token]
+    tree: exp.Expr
+    names: Names
+
+
+@dataclass(frozen=True, slots=True)
 class Rendered:
-    """The canonical text as it is run, as it is compared, and the columns behind the stars that stayed in it."""
+    """The canonical text to run, the same text to compare (`folded`), and the columns behind the stars in it."""
 
     text: str
     folded: str
     kept_stars: list[list[str]]
 
 
-def render(
-    text: str, tokens: Sequence[Token], tree: exp.Expr, names: Names, naming: Mapping[Definition, str] | None = None
-) -> Rendered:
-    """Write the tokens of `text` with every name as `names` has it; `naming` calls the aliases something else."""
-    writer = _Writer(text, tokens, tree, names)
-    writer.canonical = writer.canonical if naming is None else naming
-    writer.write()
-    return Rendered("".join(writer.text), "".join(writer.folded), names.kept_stars)
+def render(query: ParsedQuery, naming: Mapping[Definition, str] | None = None) -> Rendered:
+    """Write a query again; `naming` has other names for the aliases than the canonical ones."""
+    writer = _Writer(query, naming)
+    at = 0
+    while at < len(query.tokens):
+        at = writer.token(at)
+    return Rendered("".join(writer.text), "".join(writer.folded), query.names.kept_stars)
 
 
 class _Writer:
-    def __init__(self, text: str, tokens: Sequence[Token], tree: exp.Expr, names: Names) -> None:
-        self.source = text
-        self.tokens = tokens
-        self.names = names
-        self.identifiers = {n.meta.get("start") for n in tree.find_all(exp.Identifier)}
-        self.hints = _frames_of_hints(tokens, names)
-        self._fix_what_hints_name()
-        self.canonical: Mapping[Definition, str] = names.canonical()
+    def __init__(self, query: ParsedQuery, naming: Mapping[Definition, str] | None) -> None:
+        self.source = query.text
+        self.tokens = query.tokens
+        self.names = query.names
+        self.identifiers = {n.meta.get("start") for n in query.tree.find_all(exp.Identifier)}
+        self.hints = _frames_of_hints(query.tokens, query.names)
+        self._fix_names_in_hints()
+        self.canonical = query.names.canonical() if naming is None else naming
         self.text: list[str] = []
         self.folded: list[str] = []
         self._last: TokenType | None = None
 
-    def write(self) -> None:
-        at = 0
-        while at < len(self.tokens):
-            at = self._token(at)
-
-    def _token(self, at: int) -> int:
-        """Write one token with what belongs around it; returns the next one to be written."""
+    def token(self, at: int) -> int:
+        """Write a token, and what belongs before and after it. Returns the index of the next token to write."""
         token = self.tokens[at]
         start = token.start
         if start in self.names.dropped:
             return at + 2  # with its dot
         if star := self.names.stars.get(start):
             self._star(star)
-            return self._behind_parenthesis(at + 2) if star.has_except else at + 1
+            return closing(self.tokens, at + 2) + 1 if star.has_except else at + 1
         if start in self.names.as_words and self.tokens[at - 1].token_type is not AS:
             self._put("AS", AS)
         if source := self.names.qualifiers.get(start):
@@ -85,11 +86,9 @@ class _Writer:
         else:
             self._word(at)
         if alias := self.names.table_ends.get(start):
-            self._put("AS", AS)
-            self._name(self.canonical.get(alias, alias.name))
+            self._as(self.canonical.get(alias, alias.name))
         if definition in self.canonical and (output := self.names.output_ends.get(start)):
-            self._put("AS", AS)
-            self._name(output, output.lower())
+            self._as(output, output.lower())
         return at + 1
 
     def _known(self, token: Token, name: str) -> None:
@@ -101,15 +100,14 @@ class _Writer:
             self._name(name)
 
     def _word(self, at: int) -> None:
-        """Anything that is no name: words of the language in capitals, literals and parameters untouched."""
+        """Write a token that is no name: keywords in capitals, literals and parameters as they are."""
         token = self.tokens[at]
         kind = token.token_type
         before = self.tokens[at - 1] if at else None
         twin = before is not None and before.token_type is kind and before.end + 1 == token.start
-        if kind in _LITERALS or self._is_parameter(at):
-            word = self._raw(token)
-        else:
-            word = " ".join(self._raw(token).upper().split())
+        word = self._raw(token)
+        if kind not in _LITERALS and not self._is_parameter(at):
+            word = " ".join(word.upper().split())
         self._put(word, kind, glued=self._is_parameter(at) or (twin and kind in _GLUED))
 
     def _is_parameter(self, at: int) -> bool:
@@ -122,21 +120,18 @@ class _Writer:
         )
 
     def _star(self, star: Star) -> None:
+        is_output = star.role == "output"
         for number, (source, column) in enumerate(star.columns):
             if number:
                 self._put(",", TokenType.COMMA)
             self._qualifier(source)
-            self._star_column(column, is_output=star.role == "output")
-
-    def _star_column(self, column: Column, *, is_output: bool) -> None:
-        definition = column.definition
-        if definition is not None and definition in self.canonical:
-            self._name(self.canonical[definition])
-            if is_output:
-                self._put("AS", AS)
-                self._name(column.name)
-        else:
-            self._name(column.spelling if is_output and column.spelling else column.name, column.name)
+            alias = self.canonical.get(column.definition) if column.definition else None
+            if alias is None:
+                self._name(column.spelling if is_output and column.spelling else column.name, column.name)
+            else:
+                self._name(alias)
+                if is_output:
+                    self._as(column.name)
 
     def _qualifier(self, source: Source) -> None:
         name = self.canonical.get(source.definition, source.name) if source.definition else source.name
@@ -145,7 +140,7 @@ class _Writer:
             self._put(".", TokenType.DOT)
 
     def _hint(self, token: Token, frame: Frame) -> str:
-        """`/*+ BROADCAST(c) */` with the canonical names of the tables it means."""
+        """`/*+ BROADCAST(c) */` with the canonical names of its tables."""
         aliases = {s.name: s.definition for s in frame.sources if s.definition is not None}
         words = []
         for word in _hint_tokens(self._raw(token)):
@@ -156,28 +151,22 @@ class _Writer:
                 words.append(word.text.upper() if word.token_type is not TokenType.STRING else f"'{word.text}'")
         return f"/*+ {' '.join(words).replace(' ( ', '(').replace(' )', ')').replace(' ,', ',')} */"
 
-    def _fix_what_hints_name(self) -> None:
-        for start, frame in self.hints.items():
-            token = next(t for t in self.tokens if t.start == start)
-            aliases = {s.name for s in frame.sources if s.definition is not None}
+    def _fix_names_in_hints(self) -> None:
+        """A word in a hint that names no table of its SELECT may be any name of the query, so that name is fixed."""
+        for token in (t for t in self.tokens if t.start in self.hints):
+            aliases = {s.name for s in self.hints[token.start].sources if s.definition is not None}
             words = {word.text.lower() for word in _hint_tokens(self._raw(token)) if _is_name(word)}
             self.names.fixed |= words - aliases
-
-    def _behind_parenthesis(self, at: int) -> int:
-        """The token after the parenthesis that opens at `at`."""
-        depth = 0
-        while True:
-            kind = self.tokens[at].token_type
-            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-            at += 1
-            if depth == 0:
-                return at
 
     def _raw(self, token: Token) -> str:
         return self.source[token.start : token.end + 1]
 
     def _name(self, name: str, folded: str | None = None) -> None:
         self._put(_quoted(name), TokenType.IDENTIFIER, None if folded is None else _quoted(folded))
+
+    def _as(self, name: str, folded: str | None = None) -> None:
+        self._put("AS", AS)
+        self._name(name, folded)
 
     def _put(self, text: str, kind: TokenType, folded: str | None = None, *, glued: bool = False) -> None:
         space = "" if glued or self._no_space(kind) else " "
@@ -195,7 +184,7 @@ class _Writer:
 
 
 def _frames_of_hints(tokens: Sequence[Token], names: Names) -> dict[int, Frame]:
-    """Each hint with the SELECT it belongs to: the last hint before the SELECT list."""
+    """The frame of each hint: a SELECT's hint is the last one before its list."""
     starts = [t.start for t in tokens if t.token_type is TokenType.HINT]
     frames = {max((s for s in starts if s < position), default=-1): frame for position, frame in names.hints}
     if sorted(frames) != starts:

@@ -1,66 +1,30 @@
-"""What a single name means: a column of a table, an alias, or nothing that is certain."""
+"""What a single name means: a column of a table, an alias, or nothing certain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
 from planopt_assets.observe.sql.names import Column, Definition, Frame, Names, Source
 from planopt_assets.observe.sql.tokens import NotCanonical
 
-# Words that sqlglot may take for an alias where Spark reads syntax: `FROM a ANTI JOIN b`.
-_SYNTAX = frozenset(
-    {
-        *(
-            "all",
-            "anti",
-            "changes",
-            "cluster",
-            "cross",
-            "distribute",
-            "except",
-            "for",
-            "from",
-            "full",
-            "group",
-            "having",
-        ),
-        *("in", "inner", "intersect", "join", "lateral", "left", "limit", "minus", "natural", "offset", "on", "order"),
-        *(
-            "outer",
-            "pivot",
-            "qualify",
-            "right",
-            "select",
-            "semi",
-            "sort",
-            "stream",
-            "table",
-            "tablesample",
-            "timestamp",
-        ),
-        *("union", "unpivot", "using", "values", "version", "view", "where", "window", "with"),
-    }
-)
+# Words that sqlglot may read as an alias where Spark reads syntax: `FROM a ANTI JOIN b`.
+_SYNTAX = frozenset({
+    "all", "anti", "changes", "cluster", "cross", "distribute", "except", "for", "from", "full", "group", "having",
+    "in", "inner", "intersect", "join", "lateral", "left", "limit", "minus", "natural", "offset", "on", "order",
+    "outer", "pivot", "qualify", "right", "select", "semi", "sort", "stream", "table", "tablesample", "timestamp",
+    "union", "unpivot", "using", "values", "version", "view", "where", "window", "with",
+})  # fmt: skip
 _SORTS = frozenset({"order", "sort", "cluster", "distribute"})
-# Clauses that may mean an alias of the SELECT list although a table has a column of that name.
-ALIASES_FIRST = _SORTS | {"having", "qualify"}
-_NAMES_ITS_FIELDS = (exp.Struct, exp.ArraysZip)  # `struct(a)` has a field called `a`, spelled as it is here
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """Where an expression stands: `aliases` are those of the SELECT list it may refer to."""
-
-    name: str
-    aliases: Mapping[str, Column]
-    distinct: bool = False
+# In these clauses an alias of the SELECT list can hide a column of a table.
+_ALIASES_FIRST = _SORTS | {"having", "qualify"}
+_SEES_ALIASES = _ALIASES_FIRST | {"group", "select"}
+_NAMES_ITS_FIELDS = (exp.Struct, exp.ArraysZip)  # `struct(a)` has a field `a`, spelled as in the query
 
 
 class NameResolver:
-    """Looks names up in the frames they are used in, as Spark does, and writes down what it finds."""
+    """Looks up names in frames, as Spark does, and notes what it finds."""
 
     def __init__(self, names: Names, after_as: frozenset[int]) -> None:
         self.names = names
@@ -68,7 +32,11 @@ class NameResolver:
         self.resolved: dict[int, Column] = {}
         self.seen: set[int] = set()  # columns, by identity
 
-    def column(self, node: exp.Column, frame: Frame, clause: Clause) -> None:
+    def column(self, node: exp.Column, frame: Frame, clause: str) -> None:
+        """Resolve a column, from its own frame outwards. If that fails, its names are fixed.
+
+        `clause` is sqlglot's key of the clause that the column is in.
+        """
         self.seen.add(id(node))
         parts = node.parts
         if isinstance(node.find_ancestor(*_NAMES_ITS_FIELDS, exp.Query), _NAMES_ITS_FIELDS):
@@ -79,14 +47,15 @@ class NameResolver:
         while here is not None:
             sources = [s for s in here.sources if s.name == name]
             if len(parts) > 1 and len(sources) == 1 and _may_have(sources[0], parts[1].name.lower()):
-                self._qualified(parts, sources[0], clause)
+                self._qualified(parts, sources[0], frame, clause)
                 return
             found = [(s, c) for s in here.sources for c in s.find(name)]
-            alias = clause.aliases.get(name) if here is frame else None
-            if len(found) == 1 and (clause.name == "on" or not found[0][0].hidden):
+            alias = frame.outputs.get(name) if here is frame and clause in _SEES_ALIASES else None
+            if len(found) == 1 and (clause == "on" or not found[0][0].hidden):
                 source, column = found[0]
-                if alias is None or alias.passed_on is column or clause.name not in ALIASES_FIRST:
-                    self._unqualified(parts, source, column, clause)
+                if alias is None or alias.passed_on is column or clause not in _ALIASES_FIRST:
+                    if not self._found(parts, column, frame, clause):
+                        self.names.qualifiers[position(parts[0])] = source
                     return
             if alias and not found:
                 self._refer(parts[0], alias)
@@ -96,35 +65,28 @@ class NameResolver:
             here = here.parent
         self.names.fixed |= {part.name.lower() for part in parts}
 
-    def _qualified(self, parts: Sequence[exp.Expr], source: Source, clause: Clause) -> None:
+    def _qualified(self, parts: Sequence[exp.Expr], source: Source, frame: Frame, clause: str) -> None:
         found = source.find(parts[1].name.lower())
-        if len(found) == 1 and self._as_output(parts[1:], found[0], clause):
+        if len(found) != 1:
+            self.names.fixed |= {part.name.lower() for part in parts[1:]}
+        elif self._found(parts[1:], found[0], frame, clause):
             self.names.dropped.add(position(parts[0]))
             return
         if source.definition is not None:
             self.names.references[position(parts[0])] = source.definition
-        if len(found) == 1:
-            self._refer(parts[1], found[0])
-            self._fields(parts[2:], found[0].data_type)
-        else:
-            self.names.fixed |= {part.name.lower() for part in parts[1:]}
 
-    def _unqualified(self, parts: Sequence[exp.Expr], source: Source, column: Column, clause: Clause) -> None:
-        if not self._as_output(parts, column, clause):
-            self.names.qualifiers[position(parts[0])] = source
-            self._refer(parts[0], column)
-            self._fields(parts[1:], column.data_type)
+    def _found(self, parts: Sequence[exp.Expr], column: Column, frame: Frame, clause: str) -> bool:
+        """Note a column and its struct fields. True if it is written without a qualifier.
 
-    def _as_output(self, parts: Sequence[exp.Expr], column: Column, clause: Clause) -> bool:
-        """Sorting a DISTINCT sees the columns of the SELECT list only, so they are called by those names."""
-        if not (clause.distinct and clause.name in _SORTS):
-            return False
-        outputs = [alias for alias in clause.aliases.values() if alias.passed_on is column]
-        if len(outputs) != 1:
-            return False
-        self._refer(parts[0], outputs[0])
-        self._fields(parts[1:], column.data_type)
-        return True
+        The sort of a SELECT DISTINCT sees only the columns of the SELECT list, so it uses their names.
+        """
+        sorts_distinct = frame.distinct and clause in _SORTS
+        outputs = [c for c in frame.outputs.values() if sorts_distinct and c.passed_on is column]
+        self._refer(parts[0], outputs[0] if len(outputs) == 1 else column)
+        # Struct fields ignore upper and lower case. Map keys are written the same way, and do not.
+        if column.data_type.startswith("struct") and "map<" not in column.data_type:
+            self.names.known.update({position(part): part.name.lower() for part in parts[1:]})
+        return len(outputs) == 1
 
     def _refer(self, identifier: exp.Expr, column: Column) -> None:
         start = position(identifier)
@@ -134,12 +96,8 @@ class NameResolver:
         else:
             self.names.known[start] = column.name
 
-    def _fields(self, parts: Sequence[exp.Expr], data_type: str) -> None:
-        """Fields of a struct do not tell upper from lower case; keys of a map, written the same way, do."""
-        if data_type.startswith("struct") and "map<" not in data_type:
-            self.names.known.update({position(part): part.name.lower() for part in parts})
-
     def define(self, identifier: exp.Expr, *, is_table: bool) -> Definition:
+        """Note an alias that may be renamed."""
         self.check_alias(identifier)
         definition = Definition(position(identifier), identifier.name.lower(), is_table)
         self.names.definitions.append(definition)
@@ -147,15 +105,18 @@ class NameResolver:
         return definition
 
     def column_aliases(self, alias: exp.TableAlias) -> list[Column]:
+        """The columns of `AS t(a, b)`."""
         definitions = [self.define(identifier, is_table=False) for identifier in alias.columns]
         return [Column(definition.name, definition) for definition in definitions]
 
     def check_alias(self, identifier: exp.Expr) -> None:
+        """Refuse an alias that Spark could read as syntax."""
         unsure = not identifier.args.get("quoted") and position(identifier) not in self.after_as
         if unsure and identifier.name.lower() in _SYNTAX:
             raise NotCanonical(f"`{identifier.name}` could be an alias or a word of the language")
 
     def fix(self, *relations: Iterable[Column] | None) -> None:
+        """Keep the names of these columns as they are."""
         for column in (c for columns in relations for c in columns or ()):
             self.names.fixed.add(column.name)
             if column.definition is not None:
@@ -163,11 +124,12 @@ class NameResolver:
 
 
 def _may_have(source: Source, name: str) -> bool:
-    """If not, `a.b` can still be a field of a column `a`."""
+    """False if the source has no such column; then `a.b` can be field `b` of a column `a`."""
     return not source.closed or bool(source.find(name))
 
 
 def position(node: exp.Expr) -> int:
+    """Where the token of a name starts in the text."""
     start = node.meta.get("start")
     if not isinstance(start, int):
         raise NotCanonical(f"the place of `{node.name or type(node).__name__}` in the text is not known")

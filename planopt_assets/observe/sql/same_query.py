@@ -1,4 +1,4 @@
-"""Whether a text is the query that was declared: a policy proven for one query is not applied to another. Pure."""
+"""Checks that a text is the declared query: a policy is applied only to the query it was validated for. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from planopt_assets.observe.sql.canonical import canonical_form
 
 
 def same_text(one: str, other: str) -> bool:
-    """Letter for letter, but for the blanks around it and a closing semicolon.
+    """Equal texts, apart from spaces around them and a last semicolon.
 
     >>> same_text("SELECT 1 ;", " SELECT 1")
     True
@@ -16,7 +16,7 @@ def same_text(one: str, other: str) -> bool:
 
 
 def why_different(text: str, declared: str, schemas: Schemas) -> str:
-    """Empty where both texts are one query in two spellings; else why the policy of the declared one is not for it.
+    """Why the policy of the declared query does not fit this text; empty if both are the same query.
 
     >>> sales = {"sales": [("shop", "bigint"), ("amount", "double")]}
     >>> why_different("select s.shop from sales s", "SELECT shop FROM sales", sales)

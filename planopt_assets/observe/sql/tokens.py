@@ -1,4 +1,4 @@
-"""A query's text as tokens: comments and layout gone, everything else exactly as it was written."""
+"""The text of a query as tokens, without comments and layout."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ from sqlglot.tokens import Token, TokenType
 SPARK = Dialect.get_or_raise("spark")
 AS = TokenType.ALIAS
 
-_QUERY_STARTS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES, TokenType.L_PAREN})
+
+def kinds(names: str) -> frozenset[TokenType]:
+    """Types of tokens by their names in sqlglot, for example `kinds("SELECT FROM")`."""
+    return frozenset(TokenType[name] for name in names.split())
+
+
+QUERY_STARTS = kinds("SELECT WITH FROM VALUES")
 
 
 class NotCanonical(Exception):
-    """Why a query has no canonical text, in words."""
+    """The reason why a query has no canonical text."""
 
 
 def spark_tokens(sql: str) -> tuple[str, list[Token]]:
-    """The text without comments, and its tokens, whose positions are positions in that text.
+    """The text without comments, and its tokens; the positions of the tokens are positions in that text.
 
     >>> text, tokens = spark_tokens("SELECT a -- first\\n  FROM t;")
     >>> text, [token.text for token in tokens]
@@ -34,19 +40,19 @@ def spark_tokens(sql: str) -> tuple[str, list[Token]]:
             if own_tokens(sql[token.end + 1 :]):
                 raise NotCanonical("it is more than one statement")
             break
-        # Neighbours stay neighbours: `'it''s'` is not `'it' 's'`, and `>>` is not `> >`.
+        # Tokens without a gap get none: `'it''s'` is not `'it' 's'`, and `>>` is not `> >`.
         flat += (" " if gap and flat else "") + sql[token.start : token.end + 1]
         end = token.end + 1
     else:
         _check_gap(sql[end:])
     tokens = own_tokens(flat)
-    if not tokens or tokens[0].token_type not in _QUERY_STARTS:
+    if not tokens or tokens[0].token_type not in QUERY_STARTS | {TokenType.L_PAREN}:
         raise NotCanonical("it does not begin like a query")
     return flat, tokens
 
 
 def own_tokens(text: str) -> list[Token]:
-    """Without the tokens sqlglot makes up: `1L` comes as `1`, `::` and `BIGINT`, all at one place."""
+    """The tokens of a text, without those that sqlglot adds: `1L` gives `1`, `::` and `BIGINT`, all at one position."""
     try:
         tokens = SPARK.tokenize(text)
     except TokenError as error:
@@ -55,7 +61,7 @@ def own_tokens(text: str) -> list[Token]:
 
 
 def _check_gap(gap: str) -> None:
-    """What stands between two tokens must be a comment for Spark as well."""
+    """Refuse text between two tokens that Spark would not read as a comment."""
     rest = gap.strip()
     if rest and not rest.startswith(("--", "/*")):
         raise NotCanonical(f"`{rest[:20]}` is not read")
@@ -66,7 +72,7 @@ def _check_gap(gap: str) -> None:
 
 
 def closing(tokens: Sequence[Token], at: int) -> int:
-    """The place of the parenthesis that closes the one at `at`."""
+    """The index of the token that closes the parenthesis at index `at`."""
     depth = 0
     while True:
         kind = tokens[at].token_type

@@ -255,3 +255,6 @@ SELECT address.city AS x, address.geo.lat AS y FROM sales JOIN shops address ON 
 
 -- comma_join
 SELECT h.city, r.name FROM shops h, regions r WHERE h.region = r.region
+
+-- kept_stars_in_one_predicate
+SELECT id FROM sales WHERE EXISTS (SELECT * FROM shops JOIN regions USING (region)) AND EXISTS (SELECT * FROM sales s JOIN shops USING (shop))
