@@ -10,48 +10,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from planopt_assets.errors import PlanoptError, WorkloadError, WorkloadErrors
-from planopt_assets.workload.spec import (
-    BudgetFields,
-    KnobFields,
-    QueryFields,
-    SparkFields,
-    TableFields,
-    WorkloadFile,
-)
-
-_SECTIONS: dict[str, type[BaseModel]] = {
-    "": WorkloadFile,
-    "spark.": SparkFields,
-    "tables.*.": TableFields,
-    "queries[].": QueryFields,
-    "budgets.": BudgetFields,
-    "knobs.": KnobFields,
-}
+from planopt_assets.workload.spec import SECTIONS, WorkloadFile
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema that editors check `planopt.yaml` against while it is written."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **WorkloadFile.model_json_schema()}
-    _forbid_other_names(schema)
-    return schema
-
-
-def _forbid_other_names(part: Any) -> None:
-    # pydantic says which names a mapping may have, but not that it may have no others.
-    if isinstance(part, dict) and "patternProperties" in part:
-        part["additionalProperties"] = False
-    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        _forbid_other_names(inner)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **WorkloadFile.model_json_schema()}
 
 
 def field_table() -> str:
     """One Markdown row for each field, from its description, default and example."""
     rows = ["| field | default | meaning | example |", "|---|---|---|---|"]
-    for prefix, model in _SECTIONS.items():
+    for section, model in SECTIONS.items():
+        prefix = "".join(f"{part}." for part in section).replace(".[]", "[]")
         for name, field in model.model_fields.items():
             example = f"`{json.dumps((field.examples or [''])[0])}`"
             rows.append(f"| `{prefix}{name}` | {_default(field)} | {field.description} | {example} |")
@@ -61,9 +35,8 @@ def field_table() -> str:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    if field.default is None or isinstance(field.default, BaseModel | list | dict):
-        return ""
-    return f"`{json.dumps(field.default)}`"
+    is_one_value = isinstance(field.default, str | int | float) and field.default != ""
+    return f"`{json.dumps(field.default)}`" if is_one_value else ""
 
 
 def error_table() -> str:

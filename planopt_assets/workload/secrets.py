@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from planopt_assets.errors import WrongValue
 from planopt_assets.model.redaction import (
@@ -13,11 +13,7 @@ from planopt_assets.model.redaction import (
     marked_literals,
     url_passwords,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from planopt_assets.model.workload import Workload
+from planopt_assets.model.workload import Workload
 
 
 def learn_secrets(workload: Workload) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from planopt_assets.errors import FileUnreadable, PlanoptError, WorkloadError
 from planopt_assets.workload import load_workload
-from planopt_assets.workload.read import MAX_BYTES
+from planopt_assets.workload.files import MAX_BYTES
 from planopt_tests.workload.conftest import RIGHT
 
 pytestmark = pytest.mark.fast

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planopt_assets.errors import WorkloadError, WorkloadErrors
-from planopt_assets.workload import compose, load_workload
+from planopt_assets.workload import load_workload, yaml_reader
 from planopt_tests.workload.conftest import RIGHT
 
 pytestmark = pytest.mark.fast
@@ -61,6 +61,16 @@ def test_a_wrong_value_that_aliases_repeat_is_one_mistake(mistakes_in: MistakesI
     assert {(error.code, error.line, error.column) for error in errors} == {("PLN-008", 8, 25)}
 
 
+def test_mistakes_above_a_line_that_is_no_yaml_are_reported_with_it(mistakes_in: MistakesIn) -> None:
+    errors = mistakes_in(RIGHT + "name: again\nseed: !!int 7\nstore: 'open\n")
+    assert [(error.code, error.line) for error in errors] == [("PLN-005", 8), ("PLN-006", 9), ("PLN-004", 11)]
+
+
+def test_mistakes_in_the_value_of_a_repeated_key_are_reported_with_it(mistakes_in: MistakesIn) -> None:
+    errors = mistakes_in(RIGHT + "tables: {a: !!str x}\n")
+    assert [(error.code, error.line) for error in errors] == [("PLN-005", 8), ("PLN-006", 8)]
+
+
 def test_an_alias_bomb_is_stopped_at_the_limit(mistakes_in: MistakesIn) -> None:
     levels = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10))]
     (error,) = mistakes_in(RIGHT + "\n".join(levels))
@@ -71,7 +81,7 @@ def test_an_alias_bomb_is_stopped_at_the_limit(mistakes_in: MistakesIn) -> None:
 def test_a_file_of_too_many_values_is_stopped_at_the_limit(
     mistakes_in: MistakesIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compose, "MAX_VALUES", 500)
+    monkeypatch.setattr(yaml_reader, "MAX_VALUES", 500)
     (error,) = mistakes_in(RIGHT + f"roots: [{'a,' * 500}]\n")
     assert (error.code, error.line) == ("PLN-016", 8)
 
