@@ -3,6 +3,7 @@
 overhead   every capture tier against the bare execution of the 22 TPC-H queries
 tpc        captures all TPC-H and TPC-DS queries (`make bench ARGS="tpc --help"`)
 gains      runs the loop on the demo or on TPC-H: executions per accepted policy, and what is gained (`gains --help`)
+store      commands that read a store as it grows: time, CPU and memory, without Spark (`store --help`)
 aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 from benchmarks.aa import main as aa
 from benchmarks.capture_overhead import capture_overhead, summary
 from benchmarks.gains import main as gains
+from benchmarks.store_scale.__main__ import main as store
 from benchmarks.tpc.__main__ import main as tpc
 from benchmarks.tpc.workload import workload
 from planopt_assets.engine.workspace import Workspace
@@ -30,6 +32,8 @@ def main(arguments: Sequence[str]) -> int:
         return aa(rest)
     if name == "gains":
         return gains(rest)
+    if name == "store":
+        return store(rest)
     if name == "overhead":
         return overhead(rest)
     print(__doc__, file=sys.stderr)
