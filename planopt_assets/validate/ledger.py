@@ -1,4 +1,4 @@
-"""Every trial of one experiment, in the order they ran, and the pairs they make."""
+"""All trials of one experiment, in the order they ran, and the pairs they form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planopt_assets.validate.pairs import Pair
 
 
 class Ledger:
-    """Only grows; a trial that turns out to be disturbed stays, marked as tainted."""
+    """Append-only. A disturbed trial stays, marked as tainted."""
 
     def __init__(self, bindings: int) -> None:
         self.trials: list[Trial] = []
@@ -22,26 +22,26 @@ class Ledger:
         self.trials.append(trial)
 
     def count(self, number: int) -> None:
-        """This round is over, its results were compared, and nothing disturbed it: now it may be judged."""
+        """Release a round to the judge: it is complete, its results were compared, and nothing disturbed it."""
         self._counted.add(number)
 
     def taint(self, number: int, reason: str) -> None:
-        """Nothing of this round counts any more; its results were compared all the same."""
+        """Mark all trials of a round as tainted, so that none is judged. Their results were compared before."""
         for place, trial in enumerate(self.trials):
             if trial.round == number and trial.status == "ok":
                 self.trials[place] = replace(trial, status="tainted", error=reason)
 
     def of_round(self, number: int, binding: int) -> list[Trial]:
-        """What finished in a round for one binding, disturbed or not: a result is a result."""
+        """The finished trials of a round for one binding, also disturbed ones: their results still count."""
         return [t for t in self.trials if t.round == number and t.binding == binding and t.digest]
 
     def walls(self, binding: int) -> list[float]:
-        """Seconds the query as it is took for a binding, warm-ups among them."""
+        """Wall clock of the baseline for a binding, in seconds, warm-ups included."""
         runs = [t for t in self.trials if t.policy_id == ORIGINAL.id and t.binding == binding and t.status == "ok"]
         return [t.counters.wall_ns / 1e9 for t in runs if t.counters]
 
     def pairs(self, policy_id: str) -> list[Pair]:
-        """Baseline and candidate of every counted round that both finished, undisturbed."""
+        """Baseline and candidate of every released round that both finished undisturbed."""
         counted = {
             (t.policy_id, t.round, t.binding): t
             for t in self.trials
@@ -56,11 +56,11 @@ class Ledger:
         return found
 
     def of(self, policy_id: str, binding: int) -> list[Trial]:
-        """All trials of a policy and of the query as it is for one binding."""
+        """All trials of a policy and of the baseline for one binding."""
         return [t for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id) and t.binding == binding]
 
     def ids(self, policy_id: str) -> tuple[str, ...]:
-        """All trials a verdict on a policy rests on, the baseline's among them."""
+        """Ids of all trials behind a verdict on a policy, the baseline's included."""
         return tuple(t.id for t in self.trials if t.policy_id in (policy_id, ORIGINAL.id))
 
     def _whole(self, trials: Iterable[Trial | None]) -> list[Trial]:
