@@ -1,7 +1,7 @@
-"""The knob catalogue: every setting planopt may ever touch, as one table.
+"""The knob catalogue: all settings that planopt may ever change, as one table. No other setting is ever proposed.
 
-Defaults are not here: they are read from the running Spark. A name that Spark does not know, cannot change in a session
-or holds as another type is an error at start (`engine/sessions/knobs.py`). What is not in this table is never proposed.
+Defaults are not here: they are read from the running Spark. A setting that this Spark does not know, cannot change in a
+session, or holds as another type is an error at start (`engine/sessions/knobs.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ KIB, MIB, GIB = 1024, 1024**2, 1024**3
 
 _CATALYST = "org.apache.spark.sql.catalyst.optimizer"
 
-# Rules whose only work is to make plans cheaper, so that leaving one out gives the same rows; each has a known price.
+# Optimizer rules that only make plans cheaper, so the rows are the same without them. `exclude_rules` prices each one.
 EXCLUDABLE_RULES: tuple[str, ...] = (
     f"{_CATALYST}.PushDownLeftSemiAntiJoin",
     f"{_CATALYST}.PushLeftSemiLeftAntiThroughJoin",
@@ -196,7 +196,7 @@ CATALOGUE: tuple[Knob, ...] = (
     ),
 )
 
-# Same rows must come out whatever planopt sets: these may be read, never proposed or pinned in by a rule.
+# These settings can change results. planopt may read them. A rule never proposes or pins them.
 RESULT_CHANGING: tuple[str, ...] = (
     "spark.sql.ansi.",
     "spark.sql.session.timeZone",
@@ -219,10 +219,10 @@ RESULT_CHANGING: tuple[str, ...] = (
     "spark.databricks.delta.stats.limitPushdown.",  # which rows a LIMIT keeps
 )
 
-# What rules look at and never set.
+# Settings that rules read but never set.
 LOOKED_AT: tuple[str, ...] = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.coalescePartitions.enabled")
 
-# Rewrites of a query's own text that a rule may propose; `replan/rewrites` holds them.
+# Rewrites of a query's text that a rule may propose. They are in `replan/rewrites`.
 REWRITES: tuple[str, ...] = ("cnf",)
 
 CATALOGUE_VERSION = content_id("knb", [asdict(k) for k in CATALOGUE])

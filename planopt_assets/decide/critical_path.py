@@ -1,12 +1,12 @@
-"""How much a change can gain at most: the stages it touches, and what they add to the time the query takes.
+"""Upper bound of a change's gain: the CPU of the stages it touches, and their part of the wall clock.
 
-Worked, on 16 cores: `orders` (stage 0, 4 s in 8 tasks, so 0.5 s by the clock) and `customer` (stage 1, 0.8 s in 8
-tasks, 0.1 s) feed the join (stage 2, 0.8 s in 8 tasks, 0.1 s). The longest chain is 0 -> 2: 0.6 s. A change that
-touches only `customer` can save at most 0.8 s of CPU and nothing by the clock: without it the chain is still 0.6 s.
-One that touches `orders` can save 4 s of CPU and 0.4 s by the clock: the chain is then 1 -> 2.
+Worked, on 16 cores: `orders` (stage 0, 4 s in 8 tasks, so 0.5 s wall clock) and `customer` (stage 1, 0.8 s in 8 tasks,
+0.1 s) feed the join (stage 2, 0.8 s in 8 tasks, 0.1 s). The longest chain is 0 -> 2: 0.6 s. A change that touches only
+`customer` saves at most 0.8 s of CPU and no wall clock: without it the chain still takes 0.6 s. A change that touches
+`orders` saves at most 4 s of CPU and 0.4 s wall clock: the longest chain is then 1 -> 2.
 
-Stages beside each other share the cores. So the clock can never be below all work divided by the cores, and on two
-cores `customer` does count: all work is 5.6 s, 2.8 s by the clock; without `customer` 2.4 s.
+Parallel stages share the cores. So the wall clock is never below all work divided by the cores. On two cores `customer`
+does count: all work is 5.6 s, so 2.8 s wall clock; without `customer` it is 2.4 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from planopt_assets.model.signals import Stage
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a change can save at most per run, and what of the clock it can be a part of."""
+    """The most a change can save per run, in CPU and in wall clock, and the modelled wall clock of the query."""
 
     cpu_ns: int
     wall_ns: int
@@ -37,13 +37,13 @@ class Bound:
 
 
 def gain_bound(evidence: Evidence, nodes: Collection[int]) -> Bound:
-    """The bound over all bindings of a change that touches these operators; none named means all."""
+    """The bound of a change that touches these operators, over all bindings. No operators means all."""
     bounds = [_execution_bound(e, evidence.cores, nodes) for e in evidence.executions]
     return sum(bounds, Bound(0, 0, 0))
 
 
 def critical_path(stages: Sequence[Stage], cores: int, free: Collection[int] = ()) -> tuple[int, tuple[int, ...]]:
-    """The chain of stages that takes longest, in nanoseconds and as stage numbers; `free` stages cost nothing.
+    """The longest chain of stages, in nanoseconds and as stage numbers. Stages in `free` cost nothing.
 
     >>> scan = Stage(0, feeds=(), tasks=4, rows=1_000_000, files=0, shuffle_partitions=0)
     >>> critical_path([scan, Stage(1, feeds=(0,), tasks=1, rows=95_000, files=0, shuffle_partitions=0)], cores=2)
@@ -53,7 +53,7 @@ def critical_path(stages: Sequence[Stage], cores: int, free: Collection[int] = (
     graph = {s.index: [f for f in s.feeds if f in by_index] for s in stages}
     longest: dict[int, tuple[int, tuple[int, ...]]] = {}
     for index in TopologicalSorter(graph).static_order():
-        # Of two chains that take the same time, the one that begins with the lower stages: always the same answer.
+        # On a tie the chain with the lower stage numbers wins, so the answer is always the same.
         before = min((longest[f] for f in graph[index]), key=lambda c: (-c[0], c[1]), default=(0, ()))
         own = 0 if index in free else stage_wall_ns(by_index[index], cores)
         longest[index] = (before[0] + own, (*before[1], index))
@@ -61,7 +61,7 @@ def critical_path(stages: Sequence[Stage], cores: int, free: Collection[int] = (
 
 
 def stage_wall_ns(stage: Stage, cores: int) -> int:
-    """A stage by the clock: its tasks share the cores, and fewer tasks than cores leave some idle."""
+    """Wall clock of a stage: its tasks share the cores. With fewer tasks than cores, some cores are idle."""
     return stage_cpu_ns(stage) // max(1, min(cores, stage.tasks))
 
 
@@ -69,9 +69,9 @@ def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection
     stages = execution.stages
     if not stages:
         whole = execution_cpu_ns(execution)
-        return Bound(whole, whole, whole)  # no stage is known: nothing lower can be promised
+        return Bound(whole, whole, whole)  # stages are unknown, so only the whole query is a safe bound
     touched = {s.index for s in stages if set(s.nodes) & set(nodes)}
-    if not touched:  # every operator, or operators this binding's plan does not have: a bound may never be too low
+    if not touched:  # no operators given, or none of them in this binding's plan: the bound must never be too low
         touched = {s.index for s in stages}
     wall = _wall_ns(stages, cores)
     return Bound(

@@ -1,6 +1,4 @@
-"""From evidence to decisions: ask every rule, keep what is material, remember what was judged, and let the veto have
-the last word.
-"""
+"""From evidence to decisions: ask every rule, then check its proposal against the veto, history and materiality."""
 
 from __future__ import annotations
 
@@ -27,10 +25,10 @@ def decide(
     history: PastVerdicts = NO_HISTORY,
     now: int = 0,
 ) -> tuple[Decision, ...]:
-    """One decision per rule, in the order of `RULES`; the same arguments always give the same decisions.
+    """One decision per rule, in the order of `RULES`. The same arguments always give the same decisions.
 
-    `now` is in seconds since 1970. The stage gives the time of the observation, which is stored: asked again on another
-    day, decide answers the same.
+    `now` is in seconds since 1970. The caller passes the stored time of the observation, so that decide gives the same
+    answer on any later day.
     """
     asked = _Asked(evidence, limits, history, now)
     if unknown := _unknown(evidence):
@@ -45,7 +43,7 @@ def _unknown(evidence: Evidence) -> str:
 
 
 def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evidence_ids: tuple[str, ...]) -> Decision:
-    """The one decision for a query of which nothing could be observed."""
+    """The only decision for a query that could not be observed."""
     return Decision(
         "cannot_tell", query_id, "observe", policy, policy, reason, 0, (), evidence_ids, inputs, "", CATALOGUE_VERSION
     )
@@ -53,7 +51,7 @@ def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evid
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What `decide` was called with."""
+    """The arguments of `decide`."""
 
     evidence: Evidence
     limits: Knobs

@@ -1,7 +1,7 @@
-"""Which input of a join may be built, broadcast or split, as the join's kind allows; and the shuffle that feeds it.
+"""Which input of a join may be built, broadcast or split, by the kind of join; and the shuffle that feeds it.
 
-A row that must come out even when nothing matches has to be seen by one task only. Copied to all of them it would
-come out many times, so Spark refuses, and ignores a hint that asks for it.
+An outer join must keep rows without a match. Such an input must not be copied to all tasks: each unmatched row would
+come out many times. Spark refuses this, and ignores a hint that asks for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BROADCAST: dict[SideName, tuple[str, ...]] = {
     "left": ("Inner", "Cross", "RightOuter"),
     "right": ("Inner", "Cross", "LeftOuter", "LeftSingle", "LeftSemi", "LeftAnti", "ExistenceJoin"),
 }
-# A shuffled table is built once per partition, so that it can also remember which of its rows found a match.
+# A shuffled hash join builds one table per partition. So it can also track which rows found a match.
 _HASHED: dict[SideName, tuple[str, ...]] = {
     "left": ("Inner", "Cross", "LeftOuter", "RightOuter", "FullOuter"),
     "right": (*_BROADCAST["right"], "RightOuter", "FullOuter"),
@@ -49,12 +49,12 @@ def may_hash(kind: str, side: SideName) -> bool:
 
 
 def may_split(kind: str, side: SideName) -> bool:
-    """Whether a skewed partition of this input may be cut, with the other side's copied to each piece."""
+    """Whether a skewed partition of this input may be split. The other side's partition is copied to each piece."""
     return _plain(kind) in _SPLIT[side]
 
 
 def feeding(side: JoinInput, exchanges: Iterable[Exchange]) -> Exchange | None:
-    """The shuffle put in for this input: the one that wrote as many rows; of several the one with the largest part."""
+    """The shuffle that feeds this input: it wrote as many rows. Of several, the one with the largest partition."""
     if not side.shuffled or side.rows is None:
         return None
     found = [x for x in exchanges if x.feeds_join and x.rows == side.rows]
@@ -62,7 +62,7 @@ def feeding(side: JoinInput, exchanges: Iterable[Exchange]) -> Exchange | None:
 
 
 def fed_side(exchange: Exchange, joins: Iterable[Join]) -> tuple[Join, SideName] | None:
-    """The other way round: the shuffled join, and its side, that took in as many rows as this shuffle wrote."""
+    """The shuffled join, and its side, that this shuffle feeds: it read as many rows as the shuffle wrote."""
     found = (
         (join, side)
         for join in joins

@@ -1,4 +1,4 @@
-"""Is a change worth trying at all? Asked before anything runs, and answered alike every time."""
+"""Is a change worth a trial? Asked before anything runs. The same evidence always gets the same answer."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from planopt_assets.decide.critical_path import gain_bound
 from planopt_assets.decide.prices import CPU_PER_QUERY_NS, modelled_cpu_ns
 from planopt_assets.model.evidence import Evidence
 
-HORIZON_DAYS = 30  # a policy is expected to stand this long
-EXPECTED_EXECUTIONS = 10  # of both sides: a first run and three pairs are 7, what is not settled by then takes more
-FLOOR_SHARE = 0.02  # of what the query costs; below it no trial can tell the gain from noise
-INSENSITIVE_CPU_NS = 120_000_000  # per binding: five sixths of it are planning and starting
+HORIZON_DAYS = 30  # how long a policy is expected to stay in force
+EXPECTED_EXECUTIONS = 10  # of both sides: a first run and three pairs are 7; what is not settled then takes more
+FLOOR_SHARE = 0.02  # of the query's cost; below it no trial can tell the gain from noise
+INSENSITIVE_CPU_NS = 120_000_000  # per binding: five sixths of it are planning and start
 
 Arithmetic = dict[str, int | float | str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """What is saved of what, in the unit the objective counts."""
+    """The saving and the query's whole cost, in the unit of the objective."""
 
     unit: str
     saving_ns: int
@@ -27,17 +27,17 @@ class _Weighed:
 
 
 def immaterial(answer: Answer, evidence: Evidence) -> tuple[str | None, Arithmetic]:
-    """The reason a proposal is not worth a trial (or None), with the arithmetic.
+    """The reason why a proposal is not worth a trial (None: it is), with the arithmetic.
 
-    Worked: a rule expects 0.24 s saved, in stages that cost 0.9 s: 0.24 s x 24 runs x 30 days = 173 s against a trial
-    of 10 executions of a 1.5 s query = 15 s: worth it.
+    Worked: a rule expects to save 0.24 s, in stages that cost 0.9 s. 0.24 s x 24 runs x 30 days = 173 s. The trial is
+    10 executions of a 1.5 s query = 15 s. Worth it.
 
-    Worked, objective `latency`: the same on 2 cores is 0.12 s by the clock, for all cores share what is saved: 86 s in
-    30 days against 10 runs of 0.8 s by the clock = 8 s: worth it.
+    Worked, objective `latency`: on 2 cores the same saving is 0.12 s wall clock, because the cores share it. That is
+    86 s in 30 days. The trial is 10 executions of 0.8 s wall clock = 8 s. Worth it.
     """
     cpu = modelled_cpu_ns(evidence)
     bound = gain_bound(evidence, answer.nodes)
-    saving = min(answer.saved_cpu_ns, bound.cpu_ns, cpu)  # nothing can save more than the stages it touches cost
+    saving = min(answer.saved_cpu_ns, bound.cpu_ns, cpu)  # a change cannot save more than the stages it touches cost
     counted = _Weighed("CPU", saving, cpu)
     if evidence.objective == "latency":
         shared = max(answer.saved_wall_ns, saving // evidence.cores)
@@ -75,12 +75,12 @@ def immaterial(answer: Answer, evidence: Evidence) -> tuple[str | None, Arithmet
 
 
 def insensitive(evidence: Evidence) -> str | None:
-    """The reason no policy could show on this query, or None.
+    """The reason why no policy can show a gain on this query, or None.
 
-    Worked: 25 rows from one file in 2 tasks: 100 ms to plan and start it, 12 ms of work. Nothing to be saved there.
+    Worked: 25 rows from one file in 2 tasks: 100 ms to plan and start, 12 ms of work. There is nothing to save.
     """
     cpu, bindings = modelled_cpu_ns(evidence), len(evidence.executions)
     if cpu >= INSENSITIVE_CPU_NS * bindings:
         return None
     work = (cpu - CPU_PER_QUERY_NS * bindings) / 1e6
-    return f"insensitive: its work is about {work:.0f} ms of {cpu / 1e6:.0f} ms CPU, the rest is planning and starting"
+    return f"insensitive: its work is about {work:.0f} ms of {cpu / 1e6:.0f} ms CPU, the rest is planning and start"

@@ -1,7 +1,7 @@
-"""The pruning ladder: ways to leave out rows inside the files that are read, from the cheapest to the dearest.
+"""The pruning ladder: ways to skip rows inside the files that are read, from the cheapest to the most expensive.
 
-A query stands where its settings put it. From the rows its scans read and the rows that matched it climbs or steps
-down, one rung at a time, so that a trial shows what that one rung is worth.
+The settings say which rungs are on. The rows read and the rows matched say whether to go up or down. It is one rung at
+a time, so that a trial shows what that rung is worth.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from planopt_assets.decide.scan_prices import (
 )
 from planopt_assets.model.signals import Scan
 
-SELECTIVE = 0.1  # at most this share of the rows read was wanted: climb
-ALL_WANTED = 0.9  # at least this share: there is nothing to leave out
-HARDLY_ANY = 0.05  # of the files' rows left out by the reader
+SELECTIVE = 0.1  # at most this share of the rows read matched: go up
+ALL_WANTED = 0.9  # at least this share matched: there is nothing to skip
+HARDLY_ANY = 0.05  # share of the files' rows that the reader skipped
 
 _EQUALITIES = ("equality", "in_list")
 _COMPARISONS = (*_EQUALITIES, "range", "prefix", "null_test", "disjunction", "boolean")
@@ -29,12 +29,12 @@ _COMPARISONS = (*_EQUALITIES, "range", "prefix", "null_test", "disjunction", "bo
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One switch: which predicates it serves, how much it leaves out where it works, and what looking costs."""
+    """One switch: the predicates that can use it, the share of rows it skips at least, and what it costs."""
 
     name: str
     knob: str
-    families: tuple[str, ...]  # empty: filters that another table feeds
-    left_out: float  # of the unwanted rows, at least; 0: nobody can tell from the scan, so it is never climbed to
+    families: tuple[str, ...]  # empty: runtime filters, which another table feeds
+    left_out: float  # share of the unmatched rows it skips at least; 0: unknown from the scan, so never a step up
     file_ns: int = 0
     row_ns: int = 0
 
@@ -56,18 +56,18 @@ LADDER: tuple[Rung, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Selectivity:
-    """What the scans of a query read and what of it was wanted, all bindings together."""
+    """Rows that the scans of a query read and matched, over all bindings."""
 
     files: int
     file_rows: int  # in the files that were read
-    read_rows: int  # came out of the reader
-    matched_rows: int  # were left by the predicates
+    read_rows: int  # returned by the reader
+    matched_rows: int  # that passed the predicates
     families: tuple[str, ...]
     runtime_filters: int
 
     @staticmethod
     def of(scans: Iterable[Scan]) -> Selectivity:
-        """Of scans whose rows are known."""
+        """The sum over scans whose rows are known."""
         seen = list(scans)
         return Selectivity(
             files=sum(s.files for s in seen),
@@ -89,7 +89,7 @@ class Selectivity:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rung up or down, and the CPU it should save."""
+    """One rung up or down, and the CPU it is expected to save."""
 
     rung: Rung
     direction: Literal["up", "down"]
@@ -97,9 +97,9 @@ class Step:
 
 
 def next_step(switched_on: Sequence[bool], seen: Selectivity) -> Step | None:
-    """The step to try from where the switches stand, or None where the query stands well.
+    """The next step to try from these switches, or None if there is none.
 
-    Up: the lowest rung that is off. Down: the highest that is on. Rungs that serve none of the predicates are passed.
+    Up: the lowest rung that is off. Down: the highest rung that is on. Rungs that no predicate can use are skipped.
 
     >>> seen = Selectivity(20, 2_000_000, 2_000_000, 20_000, ("equality",), 0)
     >>> step = next_step((False, True, True, True, True), seen)

@@ -1,8 +1,8 @@
-"""What a row or a byte costs in CPU in joins, shuffles and aggregations.
+"""CPU prices of a row or a byte in joins, shuffles and aggregations.
 
-Measured with Spark 4.2 on two local cores: CPU of the whole process, medians of three interleaved warm runs, beside
-what the same changes gave over TPC-H. What a change spares is priced at the lower end of it, what it costs at the
-higher, so that no gain is promised too high.
+Measured with Spark 4.2 on two local cores: CPU of the whole process, medians of three interleaved warm runs, checked
+against the gains of the same changes over TPC-H. What a change saves has the low end as its price, what it costs the
+high end. So no gain is promised too high.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Final
 
 MIB: Final = 1024 * 1024
 
-# Spared, at least
-SHUFFLE_ROW_NS: Final = 150  # writing one row of a join's input into a shuffle and reading it; 300 seen, TPC-H from 170
+# Saved, at least
+SHUFFLE_ROW_NS: Final = 150  # writing one row of a join's input to a shuffle and reading it; 300 seen, TPC-H from 170
 SORT_ROW_NS: Final = 100  # sorting it for a merge join; 330 seen, TPC-H from 200
-LOOKUP_ROW_NS: Final = 50  # a row of an aggregation that goes past the fast map to the large one; 60 to 200 seen
-RESORT_ROW_NS: Final = 100  # a row of an object aggregation that gave up hashing and sorts; 230 seen
-SPILL_BYTE_NS: Final = 1  # a byte of memory that is written to disk, and read again; 1.9 seen
+LOOKUP_ROW_NS: Final = 50  # a row of an aggregation that misses the fast map and goes to the large one; 60 to 200 seen
+RESORT_ROW_NS: Final = 100  # a row of an object aggregation that fell back to sorting; 230 seen
+SPILL_BYTE_NS: Final = 1  # a byte of memory written to disk and read again; 1.9 seen
 
-# Paid, at most; half of it is what not doing it spares
-BUILD_ROW_NS: Final = 600  # collecting one row on the driver and putting it into the table that is broadcast
-HASH_ROW_NS: Final = 250  # putting one row into the table of a shuffled hash join
+# Paid, at most. A change that avoids this work is credited with half of the price.
+BUILD_ROW_NS: Final = 600  # collecting one row on the driver and adding it to the broadcast table
+HASH_ROW_NS: Final = 250  # adding one row to the table of a shuffled hash join

@@ -1,4 +1,4 @@
-"""What a setting was while a query was observed: the policy's value, else the session's."""
+"""The value of a setting while the query was observed: the policy's, else the session's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from planopt_assets.model.knob import UNSET
 
 
 def in_force(evidence: Evidence, name: str) -> str | None:
-    """None where nobody set it and Spark has no default, and where an older observation did not look."""
+    """None: it is not set and Spark has no default, or an older observation did not record it."""
     value = dict(evidence.policy.settings).get(name, dict(evidence.settings).get(name))
     return None if value == UNSET else value
 

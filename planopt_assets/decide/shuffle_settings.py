@@ -1,4 +1,4 @@
-"""How adaptive execution is set to read shuffles: which knob counts partitions, and how small reads are merged."""
+"""Settings of adaptive execution for shuffles: which knob sets the partitions, and how small reads are merged."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def coalesces(evidence: Evidence) -> bool:
 
 
 def partitions_knob(evidence: Evidence) -> str:
-    """The setting Spark takes the partition count from: the initial number wins where it is set and read at all."""
+    """The setting that Spark takes the partition count from: the initial number, if it is set and reads coalesce."""
     initial = in_force(evidence, INITIAL_PARTITIONS)
     return INITIAL_PARTITIONS if initial is not None and coalesces(evidence) else PARTITIONS
 
 
 def predicted_reads(written: int, cores: int, *, advisory: int, min_size: int, parallelism_first: bool) -> int:
-    """Partitions adaptive execution reads a shuffle of even parts in, if it was written into at least as many.
+    """Partitions in which adaptive execution reads an even shuffle that was written into at least as many.
 
-    Worked: 64 MiB on 64 cores. One part for each core is 1 MiB, as much as the minimum: 64 reads.
-    With a minimum of 4 MiB it is 16 reads; by the advisory size alone, without the cores, one.
+    Worked: 64 MiB on 64 cores. One partition per core is 1 MiB, which is the minimum: 64 reads.
+    With a minimum of 4 MiB it is 16 reads. By the advisory size alone, without regard to cores, it is one.
 
     >>> size = dict(advisory=64 * 2**20, min_size=2**20)
     >>> predicted_reads(64 * 2**20, 64, **size, parallelism_first=True)
@@ -46,13 +46,13 @@ def predicted_reads(written: int, cores: int, *, advisory: int, min_size: int, p
 
 
 def size_of(evidence: Evidence, name: str) -> int:
-    """A setting in bytes, after `unrecorded` has found nothing missing."""
+    """A setting in bytes. Call `unrecorded` first: the setting must be known."""
     size = bytes_in_force(evidence, name)
     assert size is not None
     return size
 
 
 def unrecorded(evidence: Evidence, *names: str) -> str | None:
-    """Why a rule that needs these settings cannot tell; an older observation did not look at all of them."""
+    """Why a rule that needs these settings cannot tell: older observations did not record all of them."""
     missing = [name for name in names if in_force(evidence, name) is None]
     return f"{missing[0]} was not recorded with the observation" if missing else None

@@ -1,4 +1,4 @@
-"""What an observation is made of: the parts that must repeat, and what they say about the query. Pure."""
+"""The bundle of an observation: its parts that must repeat, and what they say about the query. Pure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from planopt_assets.model.table_facts import TableFacts
     from planopt_assets.model.udf import UdfAudit
 
-# Scans that read no table, so that there is nothing to read natively.
+# Scans that read no table, so they need no native scan.
 _NO_TABLE = ("Scan OneRowRelation", "Scan ExistingRDD")
 _SCANS = ("Scan", "BatchScan", "InMemoryTableScan", "FileScan", "HiveTableScan")
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What is known about a query beyond its plan, the same for all its bindings but for literals."""
+    """What is known about a query beyond its plan. Except for literals, it is the same for all bindings."""
 
     canonical: Canonical
     lineage: ColumnLineage
@@ -42,7 +42,7 @@ class Understood:
 def understand(
     sql: str | None, planned: Planned, tables: Sequence[TableFacts], first_id: int, source: str = ""
 ) -> Understood:
-    """Canonical form, column lineage and UDFs of a query that Spark has analysed; `source` is who holds its UDFs."""
+    """Canonical form, column lineage and UDFs of an analysed query. `source` is the owner of its UDFs."""
     found = canonical_form(sql, schemas_of(tables)) if sql is not None else None
     if found is None or found.form == "analyzed_plan":
         reason = found.reason if found else "a DataFrame query has no SQL text"
@@ -56,7 +56,7 @@ def schemas_of(tables: Sequence[TableFacts]) -> dict[str, list[tuple[str, str]]]
 
 
 def planned_parts(planned: Planned, initial: Plan, scans: Sequence[ScanFacts]) -> Parts:
-    """The parts that planning the query again must give again."""
+    """The parts that a second planning of the query must give again."""
     return (
         ("analyzed", content_id("ana", planned.analyzed)),
         ("optimized", content_id("opt", planned.optimized)),
@@ -70,14 +70,14 @@ def planned_parts(planned: Planned, initial: Plan, scans: Sequence[ScanFacts]) -
 
 
 def _planned_scan(scan: ScanFacts) -> dict[str, Any]:
-    """A scan as it was planned; what the run then read is in no hash."""
+    """A scan as planned. What the run read is in no hash."""
     facts = asdict(scan)
     funnel = facts.pop("funnel")
     return {**facts, "funnel": {stage: funnel[stage] for stage in ("total", "partition", "scanned")}}
 
 
 def other_scans(initial: Plan, scans: Sequence[ScanFacts]) -> list[str]:
-    """Kinds of scans in the plan that are not one of these native ones, each named once."""
+    """Kinds of scans in the plan that are not among these native scans, each once."""
     known = {s.table for s in scans}
     found = [
         node.kind
@@ -92,7 +92,7 @@ def other_scans(initial: Plan, scans: Sequence[ScanFacts]) -> list[str]:
 def extractors_disagree(
     initial: Plan, final: Plan, planned: Planned, tables: Mapping[str, str], first_id: int
 ) -> list[str] | None:
-    """What the two readers of the plan do not agree on; None where the text was not captured."""
+    """The differences between the two readers of the plan. None: the text was not captured."""
     texts = dict(planned.explains)
     found = []
     for plan, mode in ((initial, "formatted"), (final, "formatted_final")):
@@ -108,7 +108,7 @@ def extractors_disagree(
 
 
 def sampled(share: float, *key: str) -> bool:
-    """Whether this one falls into the share; the same key always gives the same answer.
+    """Whether this key is in the sample. The same key always gives the same answer.
 
     >>> sampled(0.0, "q"), sampled(1.0, "q")
     (False, True)

@@ -22,7 +22,7 @@ def describe(
     lineage: ColumnLineage,
     udfs: UdfAudit,
 ) -> str:
-    """What does not depend on the clock: the same inputs give the same text."""
+    """The observation without any times: the same inputs give the same text."""
     return "\n\n".join(
         [
             "**Plan**\n\n```\n" + "\n".join(outline(initial, dict(splits))) + "\n```",

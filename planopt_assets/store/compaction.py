@@ -1,9 +1,9 @@
-"""Keeps planopt's own tables quick to open: many small files become one, and not a row changes.
+"""Compacts planopt's own tables: many small files become one, and no row changes. The tables stay fast to open.
 
-Each run appends a file to about ten tables, and each run of a user's job one to two of them. delta-rs has a compaction,
-but two of them at once write every row twice: the second does not see that its files are gone. So a table is written
-anew as it was at one version, and that commit stands only as the very next version. Whoever wrote in between wins, and
-the table waits for the next run.
+Each run appends a file to about ten tables, each run of a user's job to two. delta-rs has a compaction, but two of them
+at once write every row twice: the second does not see that its files are gone. So a table is rewritten as it was at one
+version, and the commit must be the very next version. If another commit came first, the rewrite is dropped, and the
+table waits for the next run.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("planopt")
 MOST_SMALL_FILES = 64
 SMALL_BYTES = 4 * 1024**2
-LARGEST_BYTES = 256 * 1024**2  # of a table: a larger one takes longer than its small files cost
-KEPT_HOURS = 7 * 24  # a file no version needs any more stays this long, for whoever began to read it before
+LARGEST_BYTES = 256 * 1024**2  # of a table: rewriting a larger one costs more than its small files do
+KEPT_HOURS = 7 * 24  # an unused file is kept this long, for readers that started before
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What became of one table."""
+    """The result for one table."""
 
     table: str
     files_before: int
@@ -37,10 +37,10 @@ class Compacted:
 
 
 def compact_store(root: str, most: int = MOST_SMALL_FILES, kept_hours: int = KEPT_HOURS) -> list[Compacted]:
-    """Compact every table with more than so many small files; never fails: an untidy store is slower, not wrong.
+    """Compact every table with too many small files. It never fails: a store with small files is slower, not wrong.
 
-    Needs no Spark, and only does it for stores on a file system: elsewhere delta-rs may have no access. Old files are
-    not needed, as nothing reads an older version of a table.
+    It needs no Spark, and only works on a file system: elsewhere delta-rs may have no access. Old files are not needed,
+    because planopt never reads an older version of its tables.
     """
     from deltalake.exceptions import DeltaError
 
@@ -79,7 +79,7 @@ def _compacted(path: Path, most: int, kept_hours: int) -> tuple[int, int, int] |
 
 
 def _write_anew(table: DeltaTable) -> None:
-    """The same rows, in the same order, with the columns of the table: a newer planopt may have added some."""
+    """The same rows in the same order, with all columns of the table: a newer planopt may have added some."""
     import pyarrow as pa
     import pyarrow.dataset as ds
     from deltalake import CommitProperties, PostCommitHookProperties, write_deltalake
@@ -95,7 +95,7 @@ def _write_anew(table: DeltaTable) -> None:
 
 
 def _delete_old(table: DeltaTable, kept_hours: int) -> int:
-    """Files that no version of the last days holds; each deletion is two commits, so only where there are some."""
+    """Delete files that no recent version uses. A deletion makes two commits, so only if there are such files."""
     if not table.vacuum(kept_hours, dry_run=True, enforce_retention_duration=False, full=True):
         return 0
     return len(table.vacuum(kept_hours, dry_run=False, enforce_retention_duration=False, full=True))

@@ -1,9 +1,8 @@
 """One commit to a table on a file system, without Spark: 8 ms where a Spark append takes 400 ms and more.
 
-delta-rs commits by making a file that must not be there yet, which holds between processes; Delta's own writer for
-local files looks first and renames then. delta-rs does not skip a transaction it has seen. So it is asked here: the
-transaction is looked up in the very snapshot that the commit has to follow, and a snapshot that is no longer the
-newest is read again.
+delta-rs commits by creating a file that must not exist, which is safe between processes. (Delta's writer for local
+files checks first and renames later.) delta-rs does not skip a repeated transaction. So the transaction is looked up
+here, in the snapshot that the commit must follow. If that snapshot is no longer the newest, it is read again.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class _OthersWereFaster(Exception):
-    """The snapshot that was looked at is not the newest any more."""
+    """The snapshot is no longer the newest."""
 
 
 def commit_to_file(root: str, table: str, rows: pa.Table, *, app_id: str, version: int) -> None:
-    """Append rows unless this or a later version of the transaction is there; a table that is not there is made."""
+    """Append rows, unless this or a later version of the transaction is committed. Creates a missing table."""
     try:
         _commit(root, table, rows, app_id, version)
     except _OthersWereFaster as error:
@@ -53,7 +52,7 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int) -> 
         write_deltalake(
             table or location,
             rows,
-            mode="append" if table else "error",  # a table that somebody made meanwhile may have the transaction
+            mode="append" if table else "error",  # a table that was created meanwhile may have the transaction
             schema_mode="merge" if table else None,  # columns added since the table was made
             commit_properties=CommitProperties(max_commit_retries=0, app_transactions=[Transaction(app_id, version)]),
             post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
@@ -61,7 +60,7 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int) -> 
     except CommitFailedError as error:
         raise _OthersWereFaster from error
     except (DeltaError, OSError, ArrowException) as error:
-        if table is None and DeltaTable.is_deltatable(location):  # two made the table at once
+        if table is None and DeltaTable.is_deltatable(location):  # two processes created the table at once
             raise _OthersWereFaster from error
         raise StoreWriteFailed(
             f"could not append to {name}: {str(error).strip().splitlines()[0][:300]}",

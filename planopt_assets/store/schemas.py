@@ -1,8 +1,8 @@
-"""The declared schema of every table planopt keeps, in one place.
+"""The schema of every table that planopt stores.
 
-A new column goes at the end of its table, is nullable, and raises `SCHEMA_VERSION`. Reading needs no migration: what an
-older row does not have is null. Writing adds the columns (the writer merges schemas), so a store moves forward with the
-first append of a newer planopt.
+A new column goes at the end of its table, is nullable, and raises `SCHEMA_VERSION`. Reading needs no migration: columns
+that an older row lacks are null. Writing adds the columns (the writer merges schemas), so the first append of a newer
+planopt upgrades the store.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ TABLES: dict[str, pa.Schema] = {
         canonical_fingerprint=_TEXT,
         canonical_form=_TEXT,  # sqlglot | analyzed_plan
         canonical_sql=_TEXT,
-        canonical_reason=_TEXT,  # why sqlglot could not
-        edits=_TEXTS,  # what changed in the query since the observation before
+        canonical_reason=_TEXT,  # why sqlglot could not be used
+        edits=_TEXTS,  # what changed in the query since the previous observation
         planning_env_hash=_TEXT,
         rulepack_hash=_TEXT,
         contract_hash=_TEXT,
         bundle_hash=_TEXT,
         bundle_parts=_TEXT,  # JSON: part -> hash
-        unstable_parts=_TEXTS,  # parts that came out different when the query was planned again
+        unstable_parts=_TEXTS,  # parts that differed when the query was planned again
         plan_hashes=_TEXT,  # JSON: plan -> hash, bytes, whether it is stored
         analyzed_plan=pa.binary(),  # zstd JSON
         optimized_plan=pa.binary(),  # zstd JSON
@@ -115,7 +115,7 @@ TABLES: dict[str, pa.Schema] = {
         file_index=_TEXT,
         outcome=_TEXT,  # full_pushdown | expected_residual | partial_pushdown | pushdown_missed | no_predicate
         reason=_TEXT,
-        finding=_TEXT,  # the avoidable cause and what to do about it; null where there is none
+        finding=_TEXT,  # the avoidable cause and its fix; null if there is none
         conjuncts=_TEXT,  # JSON: each predicate with what could be used, what was pushed, and why
         families=_TEXTS,
         pushed_filters=_TEXTS,
@@ -144,7 +144,7 @@ TABLES: dict[str, pa.Schema] = {
         unknown_reader_features=_TEXTS,  # a reason not to read it
         unknown_writer_features=_TEXTS,  # a reason not to maintain it
         contract=_TEXT,  # JSON: schema and constraints
-        metadata=_TEXT,  # in place of DDL, which Delta does not give
+        metadata=_TEXT,  # CREATE TABLE, built here because Delta does not give one
         statistics_columns=_TEXTS,
         files=_LONG,
         bytes=_LONG,
@@ -191,7 +191,7 @@ TABLES: dict[str, pa.Schema] = {
         hash=_TEXT,
         content=_TEXT,  # JSON
     ),
-    # topologies a person took over as the new normal
+    # topologies that a person accepted
     "accepted_topologies": _table(
         observation_id=_TEXT,
         topology_hashes=_TEXTS,  # one per binding
@@ -237,7 +237,7 @@ TABLES: dict[str, pa.Schema] = {
         plan_fingerprint=_TEXT,
         topology_hash=_TEXT,
         input_fingerprint=_TEXT,
-        took_effect=_TEXTS,  # parts of the policy without which the plan would be another
+        took_effect=_TEXTS,  # parts of the policy that change the plan
     ),
     # validate
     "trials": _table(
@@ -252,7 +252,7 @@ TABLES: dict[str, pa.Schema] = {
         error=_TEXT,
         digest=_TEXT,  # JSON
         input_fingerprint=_TEXT,
-        topology_hash=_TEXT,  # since version 3: of the plan it ended with
+        topology_hash=_TEXT,  # since version 3: of the final plan
     ),
     "verdicts": _table(
         verdict_id=_TEXT,
@@ -275,7 +275,7 @@ TABLES: dict[str, pa.Schema] = {
         canonical_fingerprint=_TEXT,  # with the two below: on which later inputs this verdict still counts
         context_hash=_TEXT,
         input_bytes=_LONG,  # all of the tables read
-        executions=_LONG,  # since version 3: the trials it rests on, and those of row-by-row comparisons
+        executions=_LONG,  # since version 3: its trials, and the executions for row-by-row comparisons
         gain_confidence=_REAL,  # since version 3: of the interval from gain_low to gain_high
     ),
     # promote
@@ -295,7 +295,7 @@ TABLES: dict[str, pa.Schema] = {
         who=_TEXT,  # the person who chose it; null: automation
         evidence_ids=_TEXTS,  # the rows that made it expire or revert
     ),
-    # edges: a row -> the rows it was made from, and -> source tables at a version
+    # edges: from a row to the rows it was made from, and to source tables at a version
     "lineage": _table(
         child_kind=_TEXT,
         child_id=_TEXT,

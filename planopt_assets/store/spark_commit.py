@@ -1,4 +1,4 @@
-"""One commit to a table through Spark, which has its own access to object stores and a log store for each."""
+"""One commit to a table through Spark, which has access to object stores and a log store for each kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def commit_through_spark(
     spark: SparkSession, root: str, table: str, rows: pa.Table, *, app_id: str, version: int
 ) -> None:
-    """Append rows; Delta itself skips a transaction of this or an older version."""
+    """Append rows. Delta skips a transaction with this or an older version."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 

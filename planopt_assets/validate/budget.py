@@ -1,4 +1,4 @@
-"""The time of one experiment: what the query may still take, and what each candidate may still take of it."""
+"""The time budget of one experiment: how many seconds are left for the query, and for each candidate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Clock = Callable[[], float]
 
 
 class Budget:
-    """Ends with the query's budget or with the run's, whichever is sooner; the baseline is charged to no candidate."""
+    """Ends with the query's budget or the run's, whichever is sooner. No candidate pays for the baseline."""
 
     def __init__(self, budgets: Budgets, run_deadline: float, clock: Clock, baseline: str) -> None:
         self._per_candidate, self._clock, self._baseline = budgets.per_candidate, clock, baseline
@@ -20,7 +20,7 @@ class Budget:
 
     @property
     def gone(self) -> bool:
-        """Nobody may go on."""
+        """No time is left, for any arm."""
         return self._clock() >= self._deadline
 
     def left(self, arm_id: str) -> float:
@@ -32,7 +32,7 @@ class Budget:
 
     @contextmanager
     def charged(self, arm_id: str) -> Iterator[None]:
-        """What happens meanwhile is on this arm's account, however it ends."""
+        """Charge the time of the block to this arm, also when the block raises."""
         started = self._clock()
         try:
             yield

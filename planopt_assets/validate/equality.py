@@ -1,4 +1,4 @@
-"""Are two whole results the same? Judged from their digests, with a tolerance for floating point alone."""
+"""Compares two whole results by their digests. Only floating point has a tolerance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Sameness = Literal["same", "same_within_tolerance", "different"]
 
 
 def compare(expected: Digest, actual: Digest) -> tuple[Sameness, str]:
-    """`same` to the bit; within tolerance (floating point only); or different, with the reason.
+    """`same` bit for bit, the same within tolerance (floating point only), or different with the reason.
 
     >>> compare(Digest(3, "a", "b"), Digest(4, "a", "b"))
     ('different', '3 rows expected, 4 found')
@@ -22,7 +22,7 @@ def compare(expected: Digest, actual: Digest) -> tuple[Sameness, str]:
     if expected.rows != actual.rows:
         return "different", f"{expected.rows:,} rows expected, {actual.rows:,} found"
     if expected.exact != actual.exact:
-        return "different", "the same number of rows, but not the same values"
+        return "different", "same number of rows, different values"
     if expected.bits == actual.bits:
         return "same", ""
     for left, right in zip(expected.floats, actual.floats, strict=True):

@@ -1,4 +1,4 @@
-"""Guards: what may not get worse, whatever is gained; counters that repeat by value, clocks by interval."""
+"""Guards: what may not get worse, whatever the gain. Counters are compared by value, clocks by interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planopt_assets.validate.pairs import Pair
 
 
 def counter_guards(pairs: Sequence[Pair], rules: Rules) -> tuple[Criterion, ...]:
-    """Counters that hardly vary from run to run: medians are compared, no clock involved."""
+    """Guards on counters that hardly vary from run to run. They compare medians and use no clock."""
     return (
         *repeating_guards(pairs, rules, spill_slack=0),
         _guard(pairs, "peak_memory_bytes", rules.memory_limit, 64 * rules.slack_bytes),
@@ -22,7 +22,7 @@ def counter_guards(pairs: Sequence[Pair], rules: Rules) -> tuple[Criterion, ...]
 
 
 def repeating_guards(pairs: Sequence[Pair], rules: Rules, *, spill_slack: int) -> tuple[Criterion, ...]:
-    """Those that repeat so well that one round shows them; a little spill may be chance, and needs more rounds."""
+    """Guards that one round is enough for: these counters repeat. A little spill may be chance (`spill_slack`)."""
     return (
         _guard(pairs, "scan_bytes", rules.bytes_limit, rules.slack_bytes),
         _guard(pairs, "shuffle_write_bytes", rules.shuffle_limit, rules.slack_bytes),
@@ -33,14 +33,14 @@ def repeating_guards(pairs: Sequence[Pair], rules: Rules, *, spill_slack: int) -
 
 
 def clock_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Criterion, ...]:
-    """Every binding by the objective, and the wall clock: large broadcasts save executor CPU and take longer."""
-    clocks = ("wall_ns", "cpu_ns") if metric == "scan_bytes" else ("wall_ns",)  # fewer bytes may not cost CPU either
+    """The objective of each binding, and always the wall clock: a large broadcast saves CPU but takes longer."""
+    clocks = ("wall_ns", "cpu_ns") if metric == "scan_bytes" else ("wall_ns",)  # fewer bytes may not cost more CPU
     guarded = [ratio_guard(name, [p.totals(name) for p in pairs], rules) for name in clocks]
     return (*_binding_guards(pairs, metric, rules), *guarded, _gc_guard(pairs, rules))
 
 
 def _gc_guard(pairs: Sequence[Pair], rules: Rules) -> Criterion:
-    """The collector comes in lumps, so only clearly more of it counts, in the mean of all runs."""
+    """Garbage collection is bursty. So the limit is wide, and it applies to the mean of all runs."""
     baseline, candidate = (fmean(side) for side in zip(*(p.totals("gc_ns") for p in pairs), strict=True))
     return Criterion(
         "gc_ns",
@@ -53,7 +53,7 @@ def _gc_guard(pairs: Sequence[Pair], rules: Rules) -> Criterion:
 
 
 def ratio_guard(name: str, values: Sequence[tuple[float, float]], rules: Rules) -> Criterion:
-    """Passed within the limit, broken when surely beyond it; what lies between is undecided (None) and not accepted."""
+    """Passed: the mean is within the limit. Broken: it is surely beyond. Else undecided (None), and not accepted."""
     ratio, likely = (ratio_interval(values, name, level) for level in (rules.confidence, rules.hopeless))
     within = ratio.ratio <= rules.wall_limit and math.isfinite(ratio.high)
     surely_beyond = likely.low > rules.wall_limit or not math.isfinite(ratio.high)
@@ -76,7 +76,7 @@ def _guard(pairs: Sequence[Pair], name: str, limit: float, slack: int) -> Criter
 
 
 def _binding_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Criterion, ...]:
-    """Several bindings are one query: better in sum may not mean worse on one of them."""
+    """The bindings of a query are judged by their sum. So each binding needs a guard of its own."""
     count = len(pairs[0].baseline)
     if count == 1:
         return ()

@@ -1,4 +1,4 @@
-"""How sure a ratio of measurements is: intervals of log ratios, agreement of signs, and noise. Pure."""
+"""Statistics of paired measurements: confidence intervals of log ratios, agreement of signs, noise. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from statistics import fmean, stdev, variance
 from planopt_assets.model.verdict import Gain
 
 Values = Sequence[tuple[float, float]]  # baseline and candidate of each pair
-FEW = 6  # below so many pairs, each side tells its own spread
+FEW = 6  # with fewer pairs, the spread is taken from each side by itself
 
 
 def ratio_interval(values: Values, metric: str, confidence: float) -> Gain:
-    """Geometric mean of candidate / baseline with Student's t interval.
+    """Geometric mean of candidate / baseline, with Student's t confidence interval.
 
-    From 6 pairs on the spread is that of the log ratios: what both sides of a pair have in common drops out. Fewer tell
-    too little about it. There each side tells its own spread, which counts both (`_two_samples`).
+    From 6 pairs on, the spread is that of the paired log ratios: noise that both sides of a pair share cancels out.
+    Fewer pairs estimate that spread badly. There the spread is taken from each side by itself (`_two_samples`).
     """
     if any(b <= 0 or c <= 0 for b, c in values):
         same = all(b == c for b, c in values)
@@ -35,13 +35,13 @@ def _paired(logs: Sequence[float], confidence: float) -> float:
 
 
 def _two_samples(values: Values, confidence: float) -> float:
-    """Half of the interval of the difference of two means with a common spread.
+    """Half-width of the confidence interval of the difference of two means with a common spread.
 
-    What meets both sides of a pair alike widens it; what meets one at the cost of the other, as the first place in a
-    round may, is kept small by the order of the rounds. It knows the spread from twice as many values.
+    It has twice the degrees of freedom of the paired interval. The price: noise that both sides share widens it.
+    Running first in a round may cost something. The order of the rounds shares that between the sides (`round_order`).
 
     Worked: 3 pairs, both sides with a deviation of 0.05. At 95 % and 4 degrees of freedom it is
-    2.78 x 0.05 x sqrt(2 / 3) = 0.11; from the 3 log ratios, with 2 degrees, it would be 4.30 x 0.07 / 1.73 = 0.18.
+    2.78 x 0.05 x sqrt(2 / 3) = 0.11. The 3 log ratios, with 2 degrees, would give 4.30 x 0.07 / 1.73 = 0.18.
     """
     count = len(values)
     spread = variance([math.log(b) for b, _ in values]) + variance([math.log(c) for _, c in values])
@@ -49,12 +49,12 @@ def _two_samples(values: Values, confidence: float) -> float:
 
 
 def reach(values: Values, pairs: int, confidence: float) -> tuple[float, float] | None:
-    """Where mean and upper end of the log ratio would be after so many pairs, if spread stayed and the mean got lucky.
+    """Forecast for `pairs` pairs: mean and upper end of the log ratio, with the same spread and an optimistic mean.
 
-    Lucky means one standard error better than it is now. None where a ratio cannot be taken.
+    The optimistic mean is one standard error better than the present one. None: a value is not positive, so no ratio.
 
-    Worked: 9 pairs, mean -0.08, deviation 0.15. A lucky mean is -0.08 - 0.15 / 3 = -0.13. At 18 pairs and 99.9 % the
-    interval reaches 3.97 x 0.15 / 4.24 = 0.14 further: up to +0.01.
+    Worked: 9 pairs, mean -0.08, deviation 0.15. The optimistic mean is -0.08 - 0.15 / 3 = -0.13. At 18 pairs and 99.9 %
+    the half-width is 3.97 x 0.15 / 4.24 = 0.14. The upper end is +0.01.
     """
     if any(b <= 0 or c <= 0 for b, c in values):
         return None
@@ -65,7 +65,7 @@ def reach(values: Values, pairs: int, confidence: float) -> tuple[float, float] 
 
 
 def _quantile(confidence: float, degrees: int) -> float:
-    """How many standard errors a two-sided interval reaches with so many degrees of freedom, by Student's t.
+    """Student's t: half-width of a two-sided confidence interval, in standard errors.
 
     >>> round(_quantile(0.95, 2), 2), round(_quantile(0.999, 8), 2)
     (4.3, 5.04)
@@ -76,11 +76,11 @@ def _quantile(confidence: float, degrees: int) -> float:
 
 
 def _exp(log: float) -> float:
-    return math.exp(log) if log < 700 else math.inf  # two pairs can be as unsure as that
+    return math.exp(log) if log < 700 else math.inf  # the interval of two pairs can be that wide
 
 
 def against(values: Values, limit: float) -> int:
-    """Pairs in which the candidate was not better than the limit: a mean that one lucky pair made shows here.
+    """Number of pairs in which the candidate is not better than the limit. It exposes a mean made by one lucky pair.
 
     >>> against([(3.0, 2.0), (3.0, 2.1), (3.0, 3.2)], 1.0)
     1
@@ -89,7 +89,7 @@ def against(values: Values, limit: float) -> int:
 
 
 def noise(baseline: Sequence[float]) -> float:
-    """Relative spread of one side from run to run, from neighbouring runs: a slow drift meets both sides, and is none.
+    """Relative spread of one side, from the steps between neighbouring runs. So a slow drift is not counted as noise.
 
     Worked: 2.0, 2.2, 2.0 s are log differences of +0.095 and -0.095: sqrt((0.0091 + 0.0091) / 2 / 2) = 0.067.
     """

@@ -1,8 +1,10 @@
-"""The judge: accept, reject or inconclusive, from paired counters alone. Pure; never accepts on a tie.
+"""The judge: accept, reject or inconclusive, from paired counters alone. Pure. It never accepts on a tie.
 
-Results are known to be equal before it is asked. A plan and counters that are as before are no change, whatever the
-clocks say. Then guarded counters must stay within limits. Then the objective must be better, in one of two ways:
-counters show clearly less work and the clocks confirm it, or the clocks alone are sure (`race.py` says when).
+It is asked only when results are equal. Then, in this order:
+1. Same plan and same counters as the baseline: rejected, whatever the clocks say.
+2. Guarded counters must stay within their limits.
+3. The objective must improve, on one of two paths: counters show clearly less work and the clocks confirm it, or the
+   clocks alone show it. `race.py` says at how many pairs, and with how much confidence.
 """
 
 from __future__ import annotations
@@ -34,18 +36,18 @@ _OTHER_CLOCK = {"cpu": "wall_ns", "latency": "cpu_ns", "bytes": "wall_ns"}
 
 
 def judge(pairs: Sequence[Pair], *, objective: Objective, rules: Rules, done: bool) -> Judgement | None:
-    """The verdict on pairs whose results are equal, or None while more may settle it; with `done` there is one.
+    """The verdict on pairs with equal results, or None if more pairs may settle it. With `done` never None.
 
-    Worked, clocks alone: 9 pairs, log ratios of CPU with mean -0.36 and deviation 0.17. At 99.9 % the interval of the
-    mean is -0.36 +- 5.04 x 0.17 / 3 = -0.65 .. -0.07: between 48 % and 7 % less. Beyond the 3 % asked for: accept.
-    Worked, counters confirmed: work -26 % in each of 3 pairs, CPU 2.9, 3.0, 3.1 s against 2.0, 2.1, 2.2 s: logs deviate
-    by 0.033 and 0.048. At 95 % with 4 degrees of freedom the log ratio is
+    Worked, clocks alone: 9 pairs, log ratios of CPU with mean -0.36 and deviation 0.17. The 99.9 % interval of the mean
+    is -0.36 +- 5.04 x 0.17 / 3 = -0.65 .. -0.07: between 48 % and 7 % less. That is beyond the required 3 %: accept.
+    Worked, counters confirmed: work -26 % in each of 3 pairs, CPU 2.9, 3.0, 3.1 s against 2.0, 2.1, 2.2 s. The logs
+    deviate by 0.033 and 0.048. At 95 % with 4 degrees of freedom the log ratio is
     -0.36 +- 2.78 x sqrt((0.033^2 + 0.048^2) / 3) = -0.45 .. -0.26: below 0, and the wall clock is not longer: accept.
     """
     if missing := unknown(pairs, GUARDED):
         return _settled(pairs, "inconclusive", f"cannot be judged: {', '.join(missing)} unknown in a trial", ())
     if pairs and rules.reject_unchanged and unchanged(pairs):
-        words = "not applied: the final plan and every deterministic counter are as before"
+        words = "not applied: the final plan and all deterministic counters are those of the baseline"
         return _settled(pairs, "reject", words, repeating_guards(pairs, rules, spill_slack=rules.slack_bytes))
     if len(pairs) < min(rules.confirm_pairs, rules.min_pairs):
         return _too_few(pairs, rules, done=done)
@@ -68,7 +70,7 @@ def _unsettled(look: _Look, rules: Rules, *, done: bool) -> str:
     if undecided := [c for c in look.guards if c.passed is None]:
         return f"noise hides whether {undecided[0].name} stays within its limit"
     if done and look.pairs < rules.min_pairs and not look.work.passed:
-        return f"only {look.pairs} of at least {rules.min_pairs} pairs, as clocks alone need, could be run"
+        return f"only {look.pairs} of the {rules.min_pairs} pairs that clocks alone need were run"
     return "noise hides the gain"
 
 
@@ -101,7 +103,7 @@ def _look(pairs: Sequence[Pair], objective: Objective, rules: Rules, *, done: bo
     guards = (*counter_guards(pairs, rules), *clock_guards(pairs, metric, rules))
     work = work_falls(pairs, rules)
     strict = _strict(pairs, values, objective, rules, done=done)
-    # A deterministic objective is its own counter: no model of the work is needed to see that it fell.
+    # Bytes are a deterministic counter themselves: no price of work is needed to see that they fell.
     shown = work.passed or (objective == "bytes" and strict[0].high < 1 - rules.min_gain)
     confidence = confirming_confidence(len(pairs), rules, done=done)
     confirmed = _confirmed(pairs, values, objective, rules, confidence) if shown and confidence else None
@@ -125,7 +127,7 @@ Answer = tuple[Gain, Criterion]
 def _strict(
     pairs: Sequence[Pair], values: Sequence[tuple[float, float]], objective: Objective, rules: Rules, *, done: bool
 ) -> Answer:
-    """The clocks alone: at a look, and for a candidate that changed no counter only from half of all pairs on."""
+    """The clocks alone, and only at a look. If no counter differs, only from half of `max_pairs` on."""
     gain = ratio_interval(values, objective, rules.confidence)
     enough = len(pairs) >= (rules.min_pairs if differing(pairs) else rules.max_pairs / 2)
     passed = enough and strict_look(len(pairs), rules, done=done) and gain.high < 1 - rules.min_gain
@@ -140,7 +142,7 @@ def _confirmed(
     rules: Rules,
     confidence: float,
 ) -> Answer:
-    """Counters have shown less work: the objective must be below 1 for sure, its mean by 3 %, and no clock longer."""
+    """Counters show less work. The clocks confirm: interval below 1, mean 3 % better, other clock not longer."""
     gain = ratio_interval(values, objective, confidence)
     other = ratio_interval([p.totals(_OTHER_CLOCK[objective]) for p in pairs], "other", confidence)
     passed = gain.high < 1 and gain.ratio < 1 - rules.min_gain and other.ratio <= 1
@@ -162,7 +164,7 @@ def _better(
 
 
 def _signs(values: Sequence[tuple[float, float]], rules: Rules) -> Criterion:
-    """Nearly all pairs must say the same: below 6 all of them, then at most a quarter may say otherwise."""
+    """Nearly all pairs must show a gain: all of them if there are fewer than 6, else at least three quarters."""
     contrary = against(values, max(1.0, 1 - rules.min_gain))
     allowed = len(values) // 4 if len(values) >= 6 else 0
     note = f"{len(values) - contrary} of {len(values)} pairs are better"
@@ -178,7 +180,7 @@ def _noise(baseline: Sequence[float], rules: Rules) -> Criterion:
 
 
 def _may_settle(look: _Look, rules: Rules) -> bool:
-    """Could either way to an accept still open by `max_pairs`, if the spread stays and the mean gets a little lucky?"""
+    """Can either path still end in an accept by `max_pairs`, with the same spread and an optimistic mean (`reach`)?"""
     alone = reach(look.values, rules.max_pairs, rules.confidence)
     confidence = confirming_confidence(rules.max_pairs, rules, done=True) if look.work.passed else None
     confirmed = reach(look.values, rules.max_pairs, confidence) if confidence else None
@@ -189,16 +191,16 @@ def _may_settle(look: _Look, rules: Rules) -> bool:
 
 
 def _too_few(pairs: Sequence[Pair], rules: Rules, *, done: bool) -> Judgement | None:
-    """Before there are enough pairs only counters that repeat can settle it, and only against the candidate."""
+    """With too few pairs for clocks, only deterministic counters can settle it, and only as a reject."""
     early = repeating_guards(pairs, rules, spill_slack=rules.slack_bytes) if pairs else ()
     if broken := [c for c in early if c.passed is False]:
         return _settled(pairs, "reject", f"guard {broken[0].name} broken: {broken[0].note}", early)
     if not done:
         return None
     least = min(rules.confirm_pairs, rules.min_pairs)
-    return _settled(pairs, "inconclusive", f"only {len(pairs)} of at least {least} pairs could be run", early)
+    return _settled(pairs, "inconclusive", f"only {len(pairs)} of the {least} pairs needed were run", early)
 
 
 def _settled(pairs: Sequence[Pair], outcome: Outcome, reason: str, criteria: tuple[Criterion, ...]) -> Judgement:
-    """A verdict for which no clock was asked."""
+    """A verdict that used no clock."""
     return Judgement(outcome, reason, True, (results_equal(True), *criteria), None, len(pairs))

@@ -1,4 +1,4 @@
-"""Every trial of one experiment, in the order they ran, and the pairs they make."""
+"""All trials of one experiment, in the order they ran, and the pairs they form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planopt_assets.validate.pairs import Pair
 
 
 class Ledger:
-    """Only grows; a trial that turns out to be disturbed stays, marked as tainted. Arms go by their ids."""
+    """Append-only. A disturbed trial stays, marked as tainted. Arms go by their ids."""
 
     def __init__(self, bindings: int, baseline: str) -> None:
         self._runs: list[tuple[str, Trial]] = []
@@ -25,26 +25,26 @@ class Ledger:
         self._runs.append((arm_id, trial))
 
     def count(self, number: int) -> None:
-        """This round is over, its results were compared, and nothing disturbed it: now it may be judged."""
+        """Release a round to the judge: it is complete, its results were compared, and nothing disturbed it."""
         self._counted.add(number)
 
     def taint(self, number: int, reason: str) -> None:
-        """Nothing of this round counts any more; its results were compared all the same."""
+        """Mark all trials of a round as tainted, so that none is judged. Their results were compared before."""
         for place, (arm_id, trial) in enumerate(self._runs):
             if trial.round == number and trial.status == "ok":
                 self._runs[place] = (arm_id, replace(trial, status="tainted", error=reason))
 
     def of_round(self, number: int, binding: int) -> list[tuple[str, Trial]]:
-        """What finished in a round for one binding, disturbed or not, with its arm: a result is a result."""
+        """The finished trials of a round for one binding, with their arms; also disturbed ones: their results count."""
         return [(a, t) for a, t in self._runs if t.round == number and t.binding == binding and t.digest]
 
     def walls(self, binding: int) -> list[float]:
-        """Seconds the baseline took for a binding, warm-ups among them."""
+        """Wall clock of the baseline for a binding, in seconds, warm-ups included."""
         runs = [t for a, t in self._runs if a == self._baseline and t.binding == binding and t.status == "ok"]
         return [t.counters.wall_ns / 1e9 for t in runs if t.counters]
 
     def pairs(self, arm_id: str) -> list[Pair]:
-        """Baseline and candidate of every counted round that both finished, undisturbed."""
+        """Baseline and candidate of every released round that both finished undisturbed."""
         counted = {
             (a, t.round, t.binding): t for a, t in self._runs if t.status == "ok" and not t.warm_up and t.counters
         }
@@ -61,7 +61,7 @@ class Ledger:
         return [t for a, t in self._runs if a in (arm_id, self._baseline) and t.binding == binding]
 
     def ids(self, arm_id: str) -> tuple[str, ...]:
-        """All trials a verdict on an arm rests on, the baseline's among them."""
+        """Ids of all trials behind a verdict on an arm, the baseline's included."""
         return tuple(t.id for a, t in self._runs if a in (arm_id, self._baseline))
 
     def _whole(self, trials: Iterable[Trial | None]) -> list[Trial]:

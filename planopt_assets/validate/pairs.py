@@ -1,4 +1,4 @@
-"""Pairs: the query as it is and a candidate, run in the same round, and which of their counters really differ."""
+"""Pairs of baseline and candidate from the same round, and which of their counters really differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median
 
 from planopt_assets.model.counters import Counters
 
-# Below these, a difference in a counter that repeats is what chance leaves in it: compressed sizes, adaptive plans.
+# A smaller difference in a deterministic counter is chance: compressed sizes and adaptive plans vary a little.
 _SLACK_BYTES = 64 * 1024
 _SLACK_SHARE = 0.02
 DETERMINISTIC = {
@@ -37,7 +37,7 @@ class Pair:
     same_plan: bool = False  # both ended with the same topology, for every binding
 
     def totals(self, name: str) -> tuple[float, float]:
-        """A counter of both sides, summed over the bindings; it must be known (`unknown`)."""
+        """A counter of both sides, summed over the bindings. It must be known (see `unknown`)."""
         return total(self.baseline, name), total(self.candidate, name)
 
 
@@ -58,19 +58,19 @@ def _comparable(pairs: Sequence[Pair]) -> dict[str, int]:
 
 
 def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """Deterministic counters in which the two sides really differ: no value of one lies among those of the other.
+    """Deterministic counters in which the two sides really differ: their ranges do not overlap.
 
-    Worked: 37 tasks in every run against 12 in every run differ. 402,116 and 402,207 shuffle bytes do not: that is
-    less than 2 % and 64 KiB. Nor do 10, 12 and 11, 13 tasks, because 11 lies between 10 and 12.
+    Worked: 37 tasks in every run and 12 in every run differ. 402,116 and 402,207 shuffle bytes do not: the difference
+    is below 2 % and 64 KiB. 10, 12 and 11, 13 tasks do not either: the ranges overlap.
     """
     return tuple(name for name, slack in _comparable(pairs).items() if _differs([p.totals(name) for p in pairs], slack))
 
 
 def nothing_more(pairs: Sequence[Pair]) -> bool:
-    """No deterministic counter of any run of the candidate is higher than in any run of the baseline.
+    """No deterministic counter is higher in any run of the candidate than in any run of the baseline.
 
-    Worked: 200 blocks become 8 and 12 tasks 6, all else as before: nothing more. Had 3 MB been broadcast for it, which
-    nobody did before, that would be something more, and only a price could tell whether it pays.
+    Worked: 200 blocks become 8, 12 tasks become 6, the rest is equal: nothing more. If the candidate also broadcasts
+    3 MB and the baseline none, that is something more, and only a price can tell whether it pays.
     """
     return all(
         max(c for _, c in values) <= slack + (1 + _SLACK_SHARE) * min(b for b, _ in values)
@@ -88,5 +88,5 @@ def _differs(values: Sequence[tuple[float, float]], slack: int) -> bool:
 
 
 def unchanged(pairs: Sequence[Pair]) -> bool:
-    """Neither the plan nor any deterministic counter differs: the candidate is the query as it is."""
+    """Neither the plan nor any deterministic counter differs: the candidate is the baseline."""
     return all(p.same_plan for p in pairs) and not differing(pairs)

@@ -1,16 +1,15 @@
-"""The race: when the judge looks and how sure it must be each time, who gets how much time, and who need not go on.
+"""The race: when the judge looks, with which confidence, how long a candidate may run, and which one runs next.
 
-Looking again and again finds a lucky moment sooner or later. So each way to an accept has a whole that it may spend
-on error, and every look spends a part of it. The parts are added up (union bound), which holds however much the
-looks depend on each other.
+Repeated looks inflate false accepts. Each path to an accept has an error budget, split over its looks (alpha spending).
+The shares add up (union bound), so the budget holds however the looks depend on each other.
 
-    clocks alone     looks at 6, 9, 12, 15 and 18 pairs, each with an interval of 99.9 %, so 0.05 % above it:
-                     together at most 0.25 % that a candidate without a gain of 3 % is accepted
-    clocks confirm   looks at 3, 4, 5, 6, 9, 12 and 18 pairs, which share 5 %, half of it at the first (`SPENT`):
-                     together at most 5 % that a candidate whose counters fell, but whose CPU did not, is accepted
+    clocks alone     looks at 6, 9, 12, 15 and 18 pairs, each with a 99.9 % interval, so an error of 0.05 % above it.
+                     In all: at most 0.25 % that a candidate without a gain of 3 % is accepted.
+    clocks confirm   looks at 3, 4, 5, 6, 9, 12 and 18 pairs. They share 5 %, half of it at the first look (`SPENT`).
+                     In all: at most 5 % that a candidate whose counters fell, but whose CPU did not, is accepted.
 
-The second bound is wider because counters have spoken before, and it is not reached: every pair has to agree and the
-other clock may not be longer.
+The second budget is larger because counters have already shown less work. The true error is smaller: nearly all pairs
+must agree, and the other clock may not be longer.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from planopt_assets.validate.judge_rules import Rules
 
 
 def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:
-    """Do the clocks alone count at this number of pairs? The end of the budget takes the place of the next look.
+    """Whether clocks alone may decide at this number of pairs. When time runs out (`done`), the next look is used up.
 
     >>> [n for n in range(19) if strict_look(n, Rules(), done=False)]
     [6, 9, 12, 15, 18]
@@ -33,15 +32,15 @@ def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:
     return done or pairs >= rules.max_pairs or (pairs - rules.min_pairs) % rules.look_every == 0
 
 
-SPENT = {3: 0.50, 4: 0.15, 5: 0.10, 6: 0.05, 9: 0.08, 12: 0.06, 18: 0.06}  # pairs -> share of the error
+SPENT = {3: 0.50, 4: 0.15, 5: 0.10, 6: 0.05, 9: 0.08, 12: 0.06, 18: 0.06}  # pairs -> share of the error budget
 
 
 def confirming_confidence(pairs: int, rules: Rules, *, done: bool) -> float | None:
-    """Two-sided confidence at which the clocks must confirm what counters show; None where this is no look.
+    """Two-sided confidence with which the clocks must confirm what counters show. None: no look at this many pairs.
 
     >>> [confirming_confidence(n, Rules(), done=False) for n in (2, 3, 4, 7)]
     [None, 0.95, 0.985, None]
-    >>> confirming_confidence(7, Rules(), done=True)  # the end of the budget takes the place of the look at 9
+    >>> confirming_confidence(7, Rules(), done=True)  # time runs out: this uses up the look at 9
     0.992
     """
     look = min((n for n in SPENT if n >= pairs), default=None)
@@ -51,7 +50,7 @@ def confirming_confidence(pairs: int, rules: Rules, *, done: bool) -> float | No
 
 
 def time_limit(baseline_walls: Sequence[float], rules: Rules) -> float | None:
-    """Seconds a candidate may take for one binding; None while the baseline has not shown what it takes.
+    """Time limit of a candidate for one binding, in seconds. None while the baseline has no run yet.
 
     >>> time_limit([3.0, 40.0], Rules()), time_limit([3.0], Rules())
     (80.0, 10.0)
@@ -62,10 +61,10 @@ def time_limit(baseline_walls: Sequence[float], rules: Rules) -> float | None:
 
 
 def next_runners(waiting: Sequence[Arm], work: Mapping[str, int]) -> list[Arm]:
-    """Who runs in the next round, of all that are not settled; `work` is what each did in its first run, by its id.
+    """The arms of the next round, out of those not settled. `work` holds the work of each arm's first run, by its id.
 
-    An arm that is part of another waits until the whole has failed. The rest have a first run together. Then only
-    the one that did the least work meets the baseline; the others wait until it is settled.
+    A part of a combination waits until the combination has failed. The others do their first run in one round. Then
+    the one with the least work runs in pairs with the baseline. The rest wait until it is settled.
 
     >>> from planopt_assets.model.policy import Policy
     >>> fewer, larger = Policy.of({"partitions": "8"}), Policy.of({"splits": "64m"})
@@ -84,13 +83,13 @@ def next_runners(waiting: Sequence[Arm], work: Mapping[str, int]) -> list[Arm]:
 
 
 def outrun(arm: Arm, winner: Arm) -> str:
-    """Why a candidate that was waiting need not run once another is accepted; empty where both could be in force.
+    """Why a waiting candidate need not run after another was accepted. Empty if both could be in force together.
 
-    Worked: fewer partitions and larger splits fail together, then fewer partitions are accepted alone. Larger splits go
-    on: if they are accepted too, another combination may be made of what is. Even fewer partitions are outrun.
+    Worked: fewer partitions and larger splits fail as a combination. Then fewer partitions are accepted alone. Larger
+    splits still run: if accepted too, they may join a new combination. Even fewer partitions are outrun.
     """
     if arm.within(winner):
         return f"{NOT_TRIED}: it is part of {winner.policy.describe()}, which is accepted"
     if not arm.policy.conflicts_with(winner.policy):
         return ""
-    return f"outrun: {winner.policy.describe()} is accepted, and both cannot be in force"
+    return f"outrun: {winner.policy.describe()} is accepted, and the two cannot be in force together"

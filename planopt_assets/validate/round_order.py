@@ -1,4 +1,4 @@
-"""In which order the arms of an experiment run: interleaved, shuffled from a recorded seed."""
+"""The order in which the arms of an experiment run: interleaved, and shuffled from a recorded seed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 
 def round_order(arms: Sequence[str], seed: int, query_id: str, number: int) -> list[str]:
-    """The arms of one round in a random order that anybody can draw again.
+    """The arms of one round, in a random order that can be reproduced.
 
-    A round runs every arm once, back to back, so that what changes slowly (caches, compilation, neighbours)
-    meets all of them alike. Every second round is the one before it the other way round: where the first place costs
-    something, three coins would give it to the same side three times in a quarter of all trials.
+    A round runs every arm once, back to back. So slow changes (caches, compilation, other load) affect all arms alike.
+    Every second round reverses the one before it, because running first may cost something. With three independent
+    draws, one side would run first all three times in a quarter of all experiments.
 
     >>> round_order(["a", "b", "c"], 7, "q", 1) == round_order(["a", "b", "c"], 7, "q", 1)
     True

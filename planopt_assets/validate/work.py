@@ -1,7 +1,7 @@
-"""The work of an execution in one number that repeats: rows, files, tasks and bytes, each at its price in CPU.
+"""The work of an execution as one repeatable number: rows, files, tasks and bytes, each at a price in CPU time.
 
-The judge does not take it for the cost of a query. It asks only whether a candidate does clearly less of it; then the
-clocks have to confirm, not to discover. Prices are the judge's own, so that they change with its version.
+This is not a cost model of the query. The judge only asks whether a candidate does clearly less work. If so, the clocks
+need to confirm a gain, not to find it. The prices belong to the judge: they change only with its version.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from planopt_assets.model.verdict import Criterion
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair, nothing_more, unknown
 
-# Nanoseconds of CPU, at the lower end of what was measured with Spark 4.2 on local disk.
-PER_QUERY = 100_000_000  # planning and starting it: what no policy saves
+# Nanoseconds of CPU: the low end of what was measured with Spark 4.2 on local disk.
+PER_QUERY = 100_000_000  # planning and start, which no policy saves
 PRICES = {
     "input_rows": 1_000,
     "scan_files": 2_000_000,  # opening it and reading its footer
     "tasks": 5_000_000,
-    "shuffle_blocks": 200_000,  # paid by the writer, empty or not
+    "shuffle_blocks": 200_000,  # the writer pays for empty blocks too
     "shuffle_write_rows": 250,
     "shuffle_write_bytes": 2,
-    "broadcast_bytes": 10,  # collected on the driver, put into a table, sent to every executor
+    "broadcast_bytes": 10,  # collected on the driver, built into a hash table, sent to every executor
     "disk_spill_bytes": 2,
 }
 
 
 def work_ns(counters: Counters, unpriced: Collection[str] = ()) -> int:
-    """What an execution does, at its prices; what is unknown of it, or of what it is compared with, has none.
+    """The work of one execution, in nanoseconds of CPU at the prices above; counters in `unpriced` are left out.
 
     Worked: 765,000 rows, 201 files, 17 tasks, 2,400 blocks: 0.1 + 0.765 + 0.402 + 0.085 + 0.48 = 1.83 s.
     """
@@ -38,11 +38,11 @@ def work_ns(counters: Counters, unpriced: Collection[str] = ()) -> int:
 
 
 def work_falls(pairs: Sequence[Pair], rules: Rules) -> Criterion:
-    """Passed where every run of the candidate does clearly less than any run of the baseline; else it says nothing.
+    """Passed if every run of the candidate does clearly less work than any run of the baseline. Else undecided (None).
 
-    Worked: 1.83 s in every run of the baseline, 1.36 s with 2 shuffle partitions: 26 % less, beyond the 10 % asked for.
-    Where no counter is higher, 3 % are enough: prices then cannot turn a loss into a gain.
-    A query against itself does the same work in every run, whatever the clocks say: there it never passes.
+    Worked: 1.83 s in every run of the baseline, 1.36 s with 2 shuffle partitions: 26 % less. 10 % is required.
+    3 % is enough where no counter is higher: then wrong prices cannot turn a loss into a gain.
+    A query against itself does the same work in every run, whatever the clocks say. So it never passes here.
     """
     asked = rules.work_gain_nothing_more if nothing_more(pairs) else rules.work_gain
     unpriced = unknown(pairs, PRICES)

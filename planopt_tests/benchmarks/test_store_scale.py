@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from planopt_assets.store.reader import StoreReader
 
 from benchmarks.store_scale.__main__ import main
 from benchmarks.store_scale.generate import STAGES, generate
@@ -14,7 +15,6 @@ from planopt_assets.decide.rules import RULES
 from planopt_assets.loop.gates import CHECKS, evaluate
 from planopt_assets.loop.run import read_standings
 from planopt_assets.model.workload import Workload
-from planopt_assets.store.reader import StoreReader
 from planopt_assets.workload import load_workload
 
 pytestmark = pytest.mark.fast

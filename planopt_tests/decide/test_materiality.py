@@ -128,7 +128,7 @@ def test_where_latency_counts_the_saving_and_the_trial_are_weighed_by_the_clock(
 def test_a_query_that_is_all_planning_is_insensitive_however_often_it_runs() -> None:
     tiny = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": 0.112}]})
     reason, _ = immaterial(saving(0.1), tiny)
-    assert reason == "insensitive: its work is about 12 ms of 112 ms CPU, the rest is planning and starting"
+    assert reason == "insensitive: its work is about 12 ms of 112 ms CPU, the rest is planning and start"
 
 
 def test_a_query_with_a_little_more_work_is_not() -> None:

@@ -65,7 +65,7 @@ def test_the_step_up_is_accepted_with_equal_results_and_fewer_rows_read(up: Trie
 
 
 def test_where_enough_rows_are_wanted_no_step_up_is_proposed(up: Tried) -> None:
-    assert "of the rows read were wanted: no rung to try" in up.left_alone("common")
+    assert "of the rows read matched: no rung to try" in up.left_alone("common")
 
 
 def test_a_step_down_is_proposed_where_nothing_was_left_out(down: Tried) -> None:
@@ -84,4 +84,4 @@ def test_the_step_down_is_accepted_with_equal_results_and_without_reading_page_i
 
 
 def test_where_half_of_the_rows_are_wanted_no_step_is_proposed(down: Tried) -> None:
-    assert "of the rows read were wanted: no rung to try" in down.left_alone("half")
+    assert "of the rows read matched: no rung to try" in down.left_alone("half")

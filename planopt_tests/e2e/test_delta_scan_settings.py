@@ -46,4 +46,4 @@ def test_it_is_accepted_with_equal_results_and_fewer_files(tried: Tried) -> None
 
 
 def test_where_most_rows_are_wanted_nothing_is_proposed(tried: Tried) -> None:
-    assert tried.left_alone("most") == "most of what the scans read was wanted"
+    assert tried.left_alone("most") == "most rows that the scans read matched"

@@ -63,4 +63,4 @@ def test_it_is_accepted_with_equal_results_and_fewer_rows_shuffled(tried: Tried)
 
 
 def test_where_the_semi_join_filters_nothing_is_proposed(tried: Tried) -> None:
-    assert tried.left_alone("few") == "no rule that may be left out made the plan dearer"
+    assert tried.left_alone("few") == "no excludable rule made the plan more expensive"

@@ -60,4 +60,4 @@ def test_objects_of_more_groups_are_kept_and_no_task_sorts(tried: Tried) -> None
 
 
 def test_groups_that_fit_already_are_left_alone(tried: Tried) -> None:
-    assert "a task meets 1,000 groups: no larger map" in tried.left_alone("shops")
+    assert "a task has 1,000 groups: no larger map" in tried.left_alone("shops")

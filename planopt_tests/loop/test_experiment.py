@@ -164,7 +164,7 @@ def test_a_candidate_with_another_result_is_rejected_after_a_control_run_of_the_
     outcome = experiment(FakeWorkspace(behaviour), FEWER)
     verdict, control = outcome.verdict, outcome.trials[-1]
     assert (verdict.outcome, verdict.results_equal) == ("reject", False)
-    assert verdict.reason == "the result is not the same: the same number of rows, but not the same values"
+    assert verdict.reason == "the result is not the same: same number of rows, different values"
     assert [(c.name, c.passed) for c in verdict.criteria] == [("results_equal", False)]
     assert (control.policy_id, control.round, control.digest) == (ORIGINAL.id, 2, RIGHT)
     assert "-control-" in control.id
@@ -330,7 +330,7 @@ def test_a_candidate_whose_budget_is_spent_is_inconclusive() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF), budgets=Budgets(per_candidate=6.0)), FEWER)
     assert outcome.verdict.outcome == "inconclusive"
     assert outcome.verdict.reason == (
-        "stopped by budget: only 3 of at least 6 pairs, as clocks alone need, could be run: cpu -50% (-50% to -50%)"
+        "stopped by budget: only 3 of the 6 pairs that clocks alone need were run: cpu -50% (-50% to -50%)"
     )
 
 
@@ -348,13 +348,13 @@ def test_one_candidate_whose_budget_is_spent_does_not_stop_the_others() -> None:
 def test_a_query_whose_budget_is_spent_is_inconclusive() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF), budgets=Budgets(per_query=13.5)), FEWER)
     assert outcome.verdict.outcome == "inconclusive"
-    assert outcome.verdict.reason == "stopped by budget: only 2 of at least 3 pairs could be run"
+    assert outcome.verdict.reason == "stopped by budget: only 2 of the 3 pairs needed were run"
     assert outcome.workspace.now == 100.0 + 13.5
 
 
 def test_a_run_whose_budget_is_spent_ends_the_experiment_too() -> None:
     outcome = experiment(FakeWorkspace(costs(HALF)), FEWER, run_deadline=100.0 + 9.0)
-    assert outcome.verdict.reason == "stopped by budget: only 1 of at least 3 pairs could be run"
+    assert outcome.verdict.reason == "stopped by budget: only 1 of the 3 pairs needed were run"
 
 
 @pytest.mark.parametrize(("per_query", "cut"), [(11.0, ORIGINAL), (13.0, FEWER)], ids=["original", "candidate"])

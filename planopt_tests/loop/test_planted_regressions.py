@@ -50,7 +50,7 @@ PLANTED: dict[str, tuple[Behaviour, str]] = {
     ),
     "wrong in a single row": (
         lambda policy, before, binding: Ran(HALF[policy], WRONG if policy is FEWER else RIGHT),
-        "the result is not the same: the same number of rows, but not the same values",
+        "the result is not the same: same number of rows, different values",
     ),
 }
 

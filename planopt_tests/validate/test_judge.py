@@ -142,7 +142,7 @@ def test_too_few_pairs_settle_nothing_however_good_they_are(count: int) -> None:
     assert judge(few, objective="cpu", rules=RULES, done=False) is None
     verdict = verdict_on(few)
     assert (verdict.outcome, verdict.gain, verdict.pairs) == ("inconclusive", None, count)
-    assert verdict.reason == f"only {count} of at least 3 pairs could be run"
+    assert verdict.reason == f"only {count} of the 3 pairs needed were run"
 
 
 @pytest.mark.parametrize("count", range(RULES.confirm_pairs, RULES.min_pairs))
@@ -151,7 +151,7 @@ def test_fewer_pairs_than_clocks_alone_need_settle_nothing_without_less_work(cou
     assert judge(few, objective="cpu", rules=RULES, done=False) is None
     verdict = verdict_on(few)
     assert verdict.outcome == "inconclusive"
-    assert verdict.reason.startswith(f"only {count} of at least 6 pairs, as clocks alone need, could be run: cpu -90%")
+    assert verdict.reason.startswith(f"only {count} of the 6 pairs that clocks alone need were run: cpu -90%")
 
 
 def test_the_fewest_pairs_that_clocks_alone_need_can_be_accepted() -> None:
@@ -243,7 +243,7 @@ def test_a_candidate_with_the_same_plan_and_counters_is_never_accepted_whatever_
     same = [replace(p, same_plan=True) for p in pairs_of(0.1, count=count)]
     verdict = verdict_on(same, done=False)
     assert verdict.outcome == "reject"
-    assert verdict.reason == "not applied: the final plan and every deterministic counter are as before"
+    assert verdict.reason == "not applied: the final plan and all deterministic counters are those of the baseline"
 
 
 def test_the_same_plan_with_other_counters_is_judged() -> None:

@@ -74,7 +74,7 @@ def test_whoever_does_less_work_in_its_first_run_goes_first_and_what_cannot_go_w
     behaviour = working({**HALF, eight: 1.5}, {FEWER: HALF_THE_WORK, eight: {"tasks": 60}})
     outcome = experiment(FakeWorkspace(behaviour), eight, FEWER)
     assert [j.judgement.outcome for j in outcome.judged] == ["inconclusive", "accept"]
-    reason = "outrun: shuffle.partitions=2 is accepted, and both cannot be in force"
+    reason = "outrun: shuffle.partitions=2 is accepted, and the two cannot be in force together"
     assert outcome.judged[0].judgement.reason == reason
     assert len(outcome.trials) == 3 + 2 * FEW
 
@@ -143,7 +143,7 @@ def test_a_candidate_is_stopped_when_its_own_budget_ends() -> None:
     outcome = experiment(FakeWorkspace(costs({ORIGINAL: 9.0, FEWER: 4.0}), budgets=Budgets(per_candidate=10.0)), FEWER)
     assert timeouts(outcome, FEWER) == [10.0, 6.0, 2.0]
     assert (outcome.trials[-1].status, outcome.verdict.outcome) == ("timed_out", "inconclusive")
-    assert outcome.verdict.reason == "stopped by budget: only 1 of at least 3 pairs could be run"
+    assert outcome.verdict.reason == "stopped by budget: only 1 of the 3 pairs needed were run"
 
 
 def test_a_candidate_stopped_by_its_own_budget_does_not_stop_the_others() -> None:
@@ -155,7 +155,7 @@ def test_a_candidate_stopped_by_its_own_budget_does_not_stop_the_others() -> Non
 def test_what_was_learned_before_the_budget_ended_is_kept() -> None:
     workspace = FakeWorkspace(working(HALF, {FEWER: HALF_THE_WORK}), budgets=Budgets(per_query=3 * 4.5 + 1))
     outcome = experiment(workspace, FEWER)
-    assert outcome.verdict.reason == "stopped by budget: only 2 of at least 3 pairs could be run"
+    assert outcome.verdict.reason == "stopped by budget: only 2 of the 3 pairs needed were run"
     assert "scan_bytes" in [c.name for c in outcome.verdict.criteria]
     assert workspace.now == 100.0 + 14.5
 

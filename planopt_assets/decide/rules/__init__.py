@@ -1,8 +1,8 @@
-"""The rules, in the order they are asked; the tuple is the architecture.
+"""The rules, in the order in which they are asked.
 
 A rule is one file and one pure function from evidence to an answer. To add one: write the file, list it here with
-the reason for its place, give it fixtures in `planopt_tests/decide/fixtures`. Changing what a rule answers raises
-`RULES_VERSION`, which re-opens queries that were settled under the old one.
+the reason for its place, and add fixtures in `planopt_tests/decide/fixtures`. If a rule's answers change, raise
+`RULES_VERSION`: it re-opens queries that were settled under the old version.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from planopt_assets.model.evidence import Evidence
 RULES_VERSION = 3
 
 RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
-    # First, because what a shuffle costs decides how much any later change can gain.
+    # First: the cost of shuffles limits what any later change can gain.
     (right_size_shuffle.NAME, right_size_shuffle.right_size_shuffle),
-    # Second: independent of shuffles, it only changes how scans are cut.
+    # Second: independent of shuffles. It only changes how scans are split.
     (right_size_splits.NAME, right_size_splits.right_size_splits),
-    # Joins: a shuffle that is spared altogether leaves nothing for the three below it.
+    # Joins: a broadcast removes the shuffle. Then the three rules below have nothing to do.
     (broadcast_small_side.NAME, broadcast_small_side.broadcast_small_side),
-    # A join that is already by hash; only which side is built.
+    # A join that is a hash join already: only the build side changes.
     (swap_build_side.NAME, swap_build_side.swap_build_side),
-    # A join that stays shuffled, without its sorts.
+    # A join that stays shuffled: without its sorts.
     (prefer_hash_join.NAME, prefer_hash_join.prefer_hash_join),
-    # A join that stays shuffled, with its largest partition shared.
+    # A join that stays shuffled: with its largest partition split.
     (split_skew.NAME, split_skew.split_skew),
     # After the joins: what they no longer shuffle or sort does not spill.
     (relieve_spill.NAME, relieve_spill.relieve_spill),
-    # How shuffles are read, after how many are written and how large they may be.
+    # How shuffles are read: after the rules for how they are written and how large partitions may be.
     (coalesce_reads.NAME, coalesce_reads.coalesce_reads),
-    # Independent of all joins: inside one operator.
+    # Independent of joins: inside one operator.
     (partial_aggregation.NAME, partial_aggregation.partial_aggregation),
-    # What scans read: whole files first, since a file that is skipped needs no rung of the ladder.
+    # Scans: whole files first. A skipped file needs no rung of the ladder.
     (delta_scan_settings.NAME, delta_scan_settings.delta_scan_settings),
-    # Before the ladder: what a text keeps from the reader no rung can use.
+    # Before the ladder: no rung can use a predicate that is not pushed.
     (normalise_predicates.NAME, normalise_predicates.normalise_predicates),
     # Rows inside the files, one rung at a time.
     (climb_pruning_ladder.NAME, climb_pruning_ladder.climb_pruning_ladder),
-    # After both: a filter fed by another table pays only for rows that no predicate of the scan's own leaves out.
+    # After both: a runtime filter pays only for rows that the scan's own predicates do not skip.
     (enable_runtime_filters.NAME, enable_runtime_filters.enable_runtime_filters),
-    # Independent of plans: how rows travel to Python.
+    # Independent of plans: how rows are moved to Python.
     (arrow_python_udf.NAME, arrow_python_udf.arrow_python_udf),
-    # Last, and opt-in: exploration of what Spark's own rules did.
+    # Last, and opt-in: exploration of what Spark's optimizer rules did.
     (exclude_rules.NAME, exclude_rules.exclude_rules),
 )

@@ -1,15 +1,15 @@
-"""Copy a join's small input to every task instead of shuffling the large one, where the input really is small.
+"""Broadcast a join's small input instead of shuffling the large one, if the input really is small.
 
-The planner shuffles when its *estimate* of the small input exceeds the threshold. The estimate of a grouped or
-filtered input can be a thousand times too high. Adaptive execution may switch to a broadcast when it has seen the
-real size; by then the large input has been written into a shuffle, and that was paid.
+The planner shuffles if its *estimate* of the small input exceeds the threshold. The estimate of a grouped or filtered
+input can be a thousand times too high. Adaptive execution may switch to a broadcast once it knows the real size, but by
+then the large input is already written to a shuffle.
 
-Worked: 2,000,000 rows grouped to 37 (estimated 20 MB, really 1,776 bytes), joined to 2,000,000 others. Threshold
-10 MB: both inputs are shuffled and sorted. Broadcast, the others cost neither: 2,000,000 x (150 + 100) ns = 500 ms,
-less 37 x 600 ns for the table that is built.
+Worked: 2,000,000 rows grouped to 37 (estimated 20 MB, really 1,776 bytes), joined to 2,000,000 others. The threshold is
+10 MB, so both inputs are shuffled and sorted. A broadcast saves both for the large input: 2,000,000 x (150 + 100) ns =
+500 ms, less 37 x 600 ns to build the table.
 
-A hint names the one input. Where none can reach it, the threshold is raised to its *estimate*, since that is what the
-planner compares, but only if every input this would newly broadcast is really small.
+A hint names the one input. If no hint can name it, the threshold is raised to its *estimate*, because that is what the
+planner compares. This is done only if every input that would then be broadcast is really small.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from planopt_assets.model.signals import Join, JoinInput, SideName
 NAME = "broadcast_small_side"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
-LARGEST = 64 * MIB  # all inputs of one proposal together, as the planner reckons bytes
-LARGEST_THRESHOLD = 256 * MIB  # a higher one would let a later, really large input through
-DRIVER_MEMORY = "1g"  # where it is not recorded: Spark's own default
-PART_OF_DRIVER = 16  # a broadcast is held there several times over: collected, built, cut into blocks
+LARGEST = 64 * MIB  # all inputs of one proposal together, in the planner's bytes
+LARGEST_THRESHOLD = 256 * MIB  # a higher one could let a really large input through later
+DRIVER_MEMORY = "1g"  # Spark's default, if it was not recorded
+PART_OF_DRIVER = 16  # the driver holds a broadcast several times: collected, built, cut into blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """A shuffled join of one binding, the smaller input that may be broadcast, and what that saves."""
+    """A shuffled join of one binding, its smaller input that may be broadcast, and what that saves."""
 
     join: Join
     side: SideName
@@ -54,7 +54,7 @@ class Chance:
 
 
 def broadcast_small_side(evidence: Evidence) -> Answer:
-    """Propose hints for the inputs that save most, as many as fit; else a higher threshold."""
+    """Propose hints for the inputs that save most, as many as fit. If no hint works: a higher threshold."""
     if missing := unrecorded(evidence, THRESHOLD):
         return cannot_tell(missing, {})
     threshold = size_of(evidence, THRESHOLD)
@@ -69,7 +69,7 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
     if threshold < 0:
         return no_change("broadcasts are switched off in the workload's own settings", facts)
     if not open_joins:
-        return no_change("no join shuffled an input that a broadcast of the other one would spare", facts)
+        return no_change("in no join would a broadcast of one input avoid the shuffle of the other", facts)
     weighed = [_chance(e, j, threshold) for e, j in open_joins]
     known = [c for c in weighed if c is not None]
     small = [c for c in known if _at_most(_bytes_everywhere(evidence, c), bound)]
@@ -77,10 +77,10 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
     facts["small_inputs"] = len(small)
     if not chances and len(known) < len(weighed):
         untold = len(weighed) - len(known)
-        return cannot_tell(f"{untold} shuffled joins do not say how many rows or bytes went into them", facts)
+        return cannot_tell(f"input rows or bytes are missing for {untold} shuffled joins", facts)
     if not chances:
         least = min(c.small.bytes or 0 for c in known)
-        why = "shuffling the other one costs less than building it" if small else f"{bound:,} may be broadcast"
+        why = "shuffling the other one costs less than building it" if small else f"at most {bound:,} may be broadcast"
         return no_change(f"the smallest input of a shuffled join has {least:,} bytes: {why}", facts)
     named = _that_fit([c for c in chances if c.small.target], bound)
     if named:
@@ -92,11 +92,11 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
 def _by_threshold(
     evidence: Evidence, chances: list[Chance], threshold: int, bound: int, facts: dict[str, int | float | str]
 ) -> Answer:
-    """No hint reaches the inputs: the planner must be let broadcast everything it estimates alike."""
+    """No hint can name the inputs. A higher threshold broadcasts everything with such an estimate."""
     estimates = [c.small.estimated_bytes for c in chances]
     needed = max((e for e in estimates if e is not None), default=0)
     if None in estimates or needed > LARGEST_THRESHOLD:
-        words = "is not known" if None in estimates else f"of {needed:,} bytes is beyond any safe threshold"
+        words = "is unknown" if None in estimates else f"of {needed:,} bytes is above any safe threshold"
         return cannot_tell(f"no hint can name the small input, and its estimate {words}", facts)
     raised = -(-needed // MIB) * MIB
     newly = [
@@ -144,10 +144,11 @@ def _proposal(
 
 
 def _sides(join: Join, threshold: int) -> list[SideName]:
-    """Inputs a hint could broadcast to spare the shuffle of the other one.
+    """Inputs that a hint could broadcast to avoid the shuffle of the other one.
 
-    One that the planner thought clearly small enough was left alone for a reason, such as a hint of the query's author.
-    Estimates are brought to the width of the join's input afterwards, so near the threshold they cannot tell.
+    If the planner estimated an input clearly below the threshold and still did not broadcast it, there is a reason,
+    such as a hint by the query's author. The recorded estimate is rescaled to the width of the join's input, so it is
+    not exact near the threshold. That is why half of the threshold is the limit.
     """
     if join.planned_strategy not in SHUFFLED_JOINS:
         return []
@@ -161,7 +162,7 @@ def _sides(join: Join, threshold: int) -> list[SideName]:
 
 
 def _chance(execution: ObservedExecution, join: Join, threshold: int) -> Chance | None:
-    """The smaller of the inputs that may be broadcast; None where a size that decides is not known."""
+    """The smaller of the inputs that may be broadcast. None: a size that matters is unknown."""
     sides = [s for s in _sides(join, threshold) if join.side(s).bytes is not None]
     if not sides:
         return None
@@ -175,7 +176,7 @@ def _chance(execution: ObservedExecution, join: Join, threshold: int) -> Chance 
 
 
 def _shuffled_above(execution: ObservedExecution, join: Join) -> int:
-    """Rows a join further up would have to shuffle itself: it now lives on the partitions this join leaves."""
+    """Rows that a join above would then have to shuffle: today it reuses the partitioning of this join."""
     tables = {*join.left.tables, *join.right.tables}
     above = (
         upper
@@ -189,14 +190,14 @@ def _shuffled_above(execution: ObservedExecution, join: Join) -> int:
 
 
 def _bytes_everywhere(evidence: Evidence, chance: Chance) -> list[int | None]:
-    """The input's size in every binding: a hint stands for all of them."""
+    """The input's size in every binding, because a hint applies to all of them."""
     target = chance.small.target
     sides = (j.side(s) for e in evidence.executions for j in e.joins for s in SIDES if target)
     return [chance.small.bytes, *(side.bytes for side in sides if side.target == target)]
 
 
 def _that_fit(chances: list[Chance], bound: int) -> list[Chance]:
-    """Those that save most, one side per join, as long as all broadcast inputs together stay within the bound."""
+    """Those that save most, one side per join, while all broadcast inputs together stay within the bound."""
     saved: dict[str, int] = {}
     for chance in chances:
         saved[chance.small.target] = saved.get(chance.small.target, 0) + chance.saved_ns

@@ -1,14 +1,15 @@
-"""Climb or step down the pruning ladder, one rung at a time, from what the query's own scans read and wanted.
+"""Go up or down the pruning ladder, one rung at a time, by the rows that the query's scans read and matched.
 
-Worked, up: push-down is off, 20 files hold 2,000,000 rows, an equality wants 20,000 of them (1 %). The lowest rung
-that is off is row-group statistics. It leaves out a quarter of the unwanted rows at least: 1,980,000 x 0.25 x 1,000 ns
+Worked, up: push-down is off, 20 files hold 2,000,000 rows, an equality matches 20,000 of them (1 %). The lowest rung
+that is off is row-group statistics. It skips at least a quarter of the unmatched rows: 1,980,000 x 0.25 x 1,000 ns
 = 495 ms.
 
-Worked, down: everything is on, 2,000 files hold 2,000,000 rows, a range wants 1,980,000 (99 %), and the reader left out
-none. The highest rung that serves a range is page statistics: 2,000 files x 0.2 ms = 400 ms for looking in vain.
+Worked, down: everything is on, 2,000 files hold 2,000,000 rows, a range matches 1,980,000 (99 %), and the reader
+skipped none. The highest rung that a range can use is page statistics: 2,000 files x 0.2 ms = 400 ms of useless
+lookups.
 
-At the top of the ladder is the batch size of the vectorised reader. 4,096 rows of 2,000 bytes are 8 MB, more than a
-core has near it: with 1,024 rows a batch is 2 MB, and 1,000,000 rows cost 100 ns less each: 100 ms.
+At the top of the ladder is the batch size of the vectorised reader. 4,096 rows of 2,000 bytes are 8 MB, more than the
+cache of a core. With 1,024 rows a batch is 2 MB. 1,000,000 rows then cost 100 ns less each: 100 ms.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ SMALLEST_BATCH = 256
 
 
 def climb_pruning_ladder(evidence: Evidence) -> Answer:
-    """Propose the one switch that the rows read and matched call for."""
+    """Propose one switch, by the rows read and matched."""
     scans = [s for e in evidence.executions for s in e.scans if s.files and (s.families or s.runtime_filters)]
     if not scans:
         return no_change("no scan has a predicate", {"scans": 0})
     states = [switched_on(evidence, rung.knob) for rung in LADDER]
     if unknown := [rung.knob for rung, on in zip(LADDER, states, strict=True) if on is None]:
-        return cannot_tell(f"the observation does not tell {unknown[0]}", {"scans": len(scans)})
+        return cannot_tell(f"{unknown[0]} was not recorded with the observation", {"scans": len(scans)})
     known = [s for s in scans if s.native and None not in (s.read_rows, s.matched_rows)]
     if not known:
         return cannot_tell(
@@ -55,7 +56,7 @@ def climb_pruning_ladder(evidence: Evidence) -> Answer:
     step = next_step(on, seen)
     if step is None:
         return _batch_step(evidence, scans, arithmetic) or no_change(
-            f"{seen.wanted_share:.0%} of the rows read were wanted: no rung to try", arithmetic
+            f"{seen.wanted_share:.0%} of the rows read matched: no rung to try", arithmetic
         )
     if step.direction == "down" and (lacking := _lacking(known)):
         return cannot_tell(f"file_rows is missing for {lacking} of {len(known)} scans", arithmetic)
@@ -70,7 +71,7 @@ def climb_pruning_ladder(evidence: Evidence) -> Answer:
 
 
 def _batch_step(evidence: Evidence, scans: list[Scan], arithmetic: dict[str, int | float]) -> Answer | None:
-    """Smaller batches, where one of the widest rows does not fit into a core's cache."""
+    """Smaller batches, if a batch of the widest rows does not fit into a core's cache."""
     size = in_force(evidence, BATCH)
     widest = max((s.row_bytes or 0 for s in scans if s.native), default=0)
     if size is None or not size.isdecimal() or widest * int(size) <= CACHE_BYTES:
@@ -82,7 +83,7 @@ def _batch_step(evidence: Evidence, scans: list[Scan], arithmetic: dict[str, int
         return None
     return propose(
         {BATCH: str(fitting)},
-        f"a batch of {size} rows of {widest:,} bytes fits into no cache: {fitting} at a time",
+        f"a batch of {size} rows of {widest:,} bytes does not fit into a core's cache: {fitting} rows do",
         saved_cpu_ns=rows * WIDE_ROW_NS,
         arithmetic={**arithmetic, "row_bytes": widest, "batch_now": int(size), "batch_target": fitting},
         nodes=[s.node for s in wide],
@@ -90,7 +91,7 @@ def _batch_step(evidence: Evidence, scans: list[Scan], arithmetic: dict[str, int
 
 
 def fitting_batch(row_bytes: int) -> int:
-    """The largest power of two of rows that stay within half of what a cache holds; never below 256.
+    """Rows of a batch that fills at most half of the cache: the largest power of two, at least 256.
 
     >>> fitting_batch(2_000), fitting_batch(100_000)
     (1024, 256)
@@ -100,12 +101,12 @@ def fitting_batch(row_bytes: int) -> int:
 
 
 def _lacking(scans: list[Scan]) -> int:
-    """Without the rows of the files nobody knows whether the reader left something out."""
+    """Scans for which it is unknown whether the reader skipped rows."""
     return sum(s.file_rows is None for s in scans)
 
 
 def _words(step: Step, seen: Selectivity) -> str:
-    wanted = f"{seen.matched_rows:,} of {seen.read_rows:,} rows read were wanted"
+    wanted = f"{seen.matched_rows:,} of {seen.read_rows:,} rows read matched"
     if step.direction == "up":
         return f"{wanted}: one rung up, to {step.rung.name}"
-    return f"{wanted} and nothing was left out: one rung down, without {step.rung.name}"
+    return f"{wanted} and the reader skipped hardly any: one rung down, without {step.rung.name}"

@@ -1,10 +1,10 @@
-"""Read small shuffle partitions together, where many tiny ones are read by a task each.
+"""Read small shuffle partitions together, if many tiny ones are read by a task each.
 
-Adaptive execution merges what it reads up to the advisory size, but it would rather give every core a partition: on
-many cores that leaves partitions of 1 MiB, its minimum. A task costs 5 ms whatever it reads.
+Adaptive execution merges partitions up to the advisory size, but it prefers one partition per core. On many cores that
+leaves partitions of 1 MiB, its minimum. A task costs 5 ms whatever it reads.
 
-Worked: 64 MiB on 64 cores are read in 64 partitions of 1 MiB. With a minimum of 4 MiB it is 16: 48 tasks fewer at 5 ms
-are 0.24 s of CPU. On two cores the same shuffle is read in two partitions, and there is nothing to do.
+Worked: 64 MiB on 64 cores are read in 64 partitions of 1 MiB. With a minimum of 4 MiB there are 16: 48 tasks fewer at
+5 ms are 0.24 s of CPU. On two cores the same shuffle is read in two partitions, and there is nothing to do.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from planopt_assets.model.evidence import Evidence
 
 NAME = "coalesce_reads"
 
-TINY = 2 * MIB  # a task that reads less on average spends much of its time on being a task
-TARGET = 4 * MIB  # about ten times the work of starting the task
+TINY = 2 * MIB  # a task that reads less on average is mostly overhead
+TARGET = 4 * MIB  # about ten times the work of starting a task
 MANY = 8
 WORTH_A_LOOK = 2  # at most half as many reads
 
 
 def coalesce_reads(evidence: Evidence) -> Answer:
-    """Propose a higher minimum where a shuffle is read in many partitions of less than 2 MiB."""
+    """Propose a higher minimum if a shuffle is read in many partitions of less than 2 MiB."""
     if missing := unrecorded(evidence, ADVISORY, MIN_SIZE, PARALLELISM_FIRST):
         return cannot_tell(missing, {})
     exchanges = [x for e in evidence.executions for x in e.exchanges]
@@ -60,7 +60,7 @@ def coalesce_reads(evidence: Evidence) -> Answer:
     }
     if not tiny and len(reads) < len(exchanges):
         untold = len(exchanges) - len(reads)
-        return cannot_tell(f"{untold} shuffles do not tell in how many partitions they were read", facts)
+        return cannot_tell(f"the number of partitions read is missing for {untold} shuffles", facts)
     if not tiny:
         return no_change(f"no shuffle is read in {MANY} or more partitions of less than {TINY:,} bytes", facts)
     if not coalesces(evidence):
@@ -68,7 +68,7 @@ def coalesce_reads(evidence: Evidence) -> Answer:
     if now < then * WORTH_A_LOOK:
         return no_change(f"{now} reads of tiny partitions would still be {then}", facts)
     if size_of(evidence, MIN_SIZE) >= TARGET:
-        return no_change("the settings already merge small reads, something in the query keeps these apart", facts)
+        return no_change("the settings already merge small reads; something in the query prevents it", facts)
     return propose(
         {MIN_SIZE: str(TARGET)},
         f"{now} tasks read {sum(x.bytes_written for x, _ in tiny):,} bytes of shuffles; merged, {then} are enough",

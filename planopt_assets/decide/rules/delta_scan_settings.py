@@ -1,11 +1,11 @@
-"""Switch Delta's own scan features back on where a session switched them off and predicates could use them.
+"""Switch Delta's scan features back on if a session switched them off and predicates could use them.
 
-Worked: `stats.skipping` is off, and a range that could choose files reads 2,000,000 rows of 400 files, of which
-200,000 matched. A quarter of the unwanted rows at least lies in files that can be skipped: 1,800,000 x 0.25 x 1,000 ns
-= 450 ms, and a quarter of the files need not be opened: 400 x 0.25 x 2 ms = 200 ms.
+Worked: `stats.skipping` is off. A range predicate that could skip files reads 2,000,000 rows of 400 files, and 200,000
+match. At least a quarter of the unmatched rows is in files that can be skipped: 1,800,000 x 0.25 x 1,000 ns = 450 ms.
+And a quarter of the files need not be opened: 400 x 0.25 x 2 ms = 200 ms.
 
-What a table itself must offer (statistics of a column, a layout by the predicate's columns) is no setting of a session:
-that is for `maintain`.
+Properties of the table (statistics of a column, a layout by the predicate's columns) are no session setting. They
+belong to `maintain`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.signals import Scan
 
 NAME = "delta_scan_settings"
-LEFT_OUT = 0.25  # of what is not wanted, at least; learned thresholds of findings start from the same share
-WANTED = 0.5  # a scan of which more rows matched had to read them
+LEFT_OUT = 0.25  # share of unmatched rows skipped, at least; the thresholds of findings start from the same share
+WANTED = 0.5  # if more rows matched, the scan had to read them
 
 _COMPARISONS = frozenset({"equality", "in_list", "range", "prefix"})
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A switch, and how a scan shows that it would have been used: by a cause, or by predicates of these kinds."""
+    """A switch, and how a scan shows that it could use it: by a cause, or by predicates of these kinds."""
 
     knob: str
     words: str
@@ -57,7 +57,7 @@ FEATURES = (
 
 
 def delta_scan_settings(evidence: Evidence) -> Answer:
-    """Propose the first feature that is off and that scans which read far too much could use."""
+    """Propose the first feature that is off and that a scan with many unmatched rows could use."""
     scans = [s for e in evidence.executions for s in e.scans if s.files]
     off = [f for f in FEATURES if switched_on(evidence, f.knob) is False]
     arithmetic = {"scans": len(scans), "features_off": len(off)}
@@ -66,15 +66,15 @@ def delta_scan_settings(evidence: Evidence) -> Answer:
     candidates = [(f, [s for s in scans if f.misses(s)]) for f in off]
     missing = [(f, s) for f, s in candidates if s]
     if not missing:
-        return no_change("what is switched off would serve no predicate", arithmetic)
+        return no_change("no predicate could use what is switched off", arithmetic)
     unknown = [s for _, found in missing for s in found if s.read_rows is None or s.matched_rows is None]
     for feature, found in missing:
         wasteful = [s for s in found if _unwanted(s) is not None]
         if wasteful:
             return _proposal(feature, wasteful, arithmetic)
     if unknown:
-        return cannot_tell(f"read_rows or matched_rows of {len(unknown)} scans is missing", arithmetic)
-    return no_change("most of what the scans read was wanted", arithmetic)
+        return cannot_tell(f"read_rows or matched_rows is missing for {len(unknown)} scans", arithmetic)
+    return no_change("most rows that the scans read matched", arithmetic)
 
 
 def _proposal(feature: Feature, scans: list[Scan], arithmetic: dict[str, int]) -> Answer:
@@ -82,7 +82,7 @@ def _proposal(feature: Feature, scans: list[Scan], arithmetic: dict[str, int]) -
     files = sum(s.files for s in scans) if feature.skips_files else 0
     return propose(
         {feature.knob: "true"},
-        f"{rows:,} rows were read in vain: {feature.words}",
+        f"{rows:,} rows were read and did not match: {feature.words}",
         saved_cpu_ns=round(rows * LEFT_OUT * READ_ROW_NS) + round(files * LEFT_OUT) * CPU_PER_FILE_NS,
         arithmetic={**arithmetic, "unwanted_rows": rows, "files": files, "left_out_share": LEFT_OUT},
         nodes=[s.node for s in scans],
@@ -90,7 +90,7 @@ def _proposal(feature: Feature, scans: list[Scan], arithmetic: dict[str, int]) -
 
 
 def _unwanted(scan: Scan) -> int | None:
-    """Rows read and not wanted; None where they are few or not known."""
+    """Rows that were read and did not match. None: few, or unknown."""
     if not scan.read_rows or scan.matched_rows is None or scan.matched_rows > WANTED * scan.read_rows:
         return None
     return scan.read_rows - scan.matched_rows

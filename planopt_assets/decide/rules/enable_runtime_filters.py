@@ -1,15 +1,15 @@
 """Let the small, filtered input of a shuffled join filter the large one before it is shuffled.
 
-Spark does so only for scans above 10 GB, and only from inputs it estimates below 10 MB. Here both are measured.
+Spark does this only for scans above 10 GB, and only from inputs it estimates below 10 MB. Here both sizes are measured.
 
-Worked (TPC-H q17): 200 parts of one brand, of a scan of 200,000, meet 6,000,000 line items; 6,000 rows come out. Every
-line item that finds no part can be left out: at least 6,000,000 - 6,000, since each of the others makes a row. Spared:
-5,994,000 x (150 ns shuffled + 100 ns sorted) = 1,499 ms. Paid: 6,000,000 probes x 50 ns = 300 ms, and the small input
-is read once more, 200,000 x 1,000 ns = 200 ms. The scan has 180 MB: the threshold becomes 128 MiB, the power of two
-below.
+Worked (TPC-H q17): 200 parts of one brand, from a scan of 200,000, are joined to 6,000,000 line items; 6,000 rows come
+out. A line item without a part can be dropped: at least 6,000,000 - 6,000, because each of the others gives a row.
+Saved: 5,994,000 x (150 ns shuffled + 100 ns sorted) = 1,499 ms. Paid: 6,000,000 probes x 50 ns = 300 ms, and the small
+input is read once more, 200,000 x 1,000 ns = 200 ms. The scan has 180 MB: the threshold becomes 128 MiB, the next lower
+power of two.
 
-A threshold holds for the whole query. So every other join that it would let in is counted as well, with its loss: where
-most rows find a match (q21), probing is all there is, and nothing is proposed.
+A threshold holds for the whole query. So the filters that it enables in other joins are counted too, with their loss.
+If most rows find a match (q21), there is only the cost of probing, and nothing is proposed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ ENABLED = "spark.sql.optimizer.runtime.bloomFilter.enabled"
 CREATION = "spark.sql.optimizer.runtime.bloomFilter.creationSideThreshold"
 APPLICATION = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
 
-MOST_ITEMS = 1_000_000  # Spark sizes a filter for as many when it has no row count, and over Delta it has none
+MOST_ITEMS = 1_000_000  # Spark sizes a filter for this many if it has no row count, which over Delta is always
 LARGEST_CREATION = 64 * MIB
 SMALLEST_SCAN = 1 * MIB
-FEW_MATCH = 0.25  # of the large input's rows, at most, come out of a join that is worth a filter
+FEW_MATCH = 0.25  # a join is worth a filter if at most this share of the large input's rows comes out
 
-# Sides of which rows without a match may be dropped before the join.
+# Sides whose rows without a match may be dropped before the join.
 _PRUNED: dict[SideName, tuple[str, ...]] = {
     "left": ("Inner", "LeftSemi", "RightOuter"),
     "right": ("Inner", "LeftSemi", "LeftOuter"),
@@ -45,7 +45,7 @@ _PRUNED: dict[SideName, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter Spark would put in: from one input of a join onto the other's scan."""
+    """A filter that Spark would add: from one input of a join onto the scan of the other."""
 
     node: int
     scan_bytes: int  # of the largest scan it would apply to
@@ -60,11 +60,11 @@ class Filter:
 
 
 def enable_runtime_filters(evidence: Evidence) -> Answer:
-    """Propose the thresholds that let the filters in which pay, if those it lets in pay together."""
+    """Propose thresholds that enable the filters that pay, if all filters they enable pay in sum."""
     creation, application = bytes_in_force(evidence, CREATION), bytes_in_force(evidence, APPLICATION)
     on = switched_on(evidence, ENABLED)
     if creation is None or application is None or on is None:
-        return cannot_tell("the observation does not tell the thresholds of runtime filters", {})
+        return cannot_tell("the thresholds of runtime filters were not recorded with the observation", {})
     joins = [(e, j) for e in evidence.executions for j in e.joins if j.planned_strategy in SHUFFLED_JOINS]
     arithmetic = {"shuffled_joins": len(joins), "creation_bytes": creation, "application_bytes": application}
     filters = [f for e, j in joins for f in _filters(e, j)]
@@ -74,9 +74,9 @@ def enable_runtime_filters(evidence: Evidence) -> Answer:
         unknown = sum(_is_unknown(j) for _, j in joins)
         if unknown and not filters:
             return cannot_tell(
-                f"rows or estimated_bytes of the inputs of {unknown} shuffled joins are missing", arithmetic
+                f"rows or estimated_bytes of the inputs are missing for {unknown} shuffled joins", arithmetic
             )
-        return no_change("no shuffled join has a small filtered input that most of a large scan misses", arithmetic)
+        return no_change("no shuffled join has a small filtered input that drops most rows of a large scan", arithmetic)
     new_application = min(application, _power_below(min(f.scan_bytes for f in worth)))
     new_creation = max(creation, _power_above(max(f.estimated_bytes for f in worth)))
     let_in = [f for f in filters if f.scan_bytes >= new_application and f.estimated_bytes <= new_creation]
@@ -88,13 +88,13 @@ def enable_runtime_filters(evidence: Evidence) -> Answer:
         "saved_shuffle_cpu_ns": saving,
     }
     if saving <= 0:
-        return no_change("filters of other joins that the thresholds would let in cost more than is gained", arithmetic)
+        return no_change("the thresholds would also enable filters in other joins that cost more", arithmetic)
     changed = {} if on else {ENABLED: "true"}
     changed |= {APPLICATION: str(new_application)} if new_application != application else {}
     changed |= {CREATION: str(new_creation)} if new_creation != creation else {}
     return propose(
         changed,
-        f"{arithmetic['spared_rows']:,} rows are shuffled and find no match: a small filtered input can tell early",
+        f"{arithmetic['spared_rows']:,} rows are shuffled and find no match: a runtime filter can drop them earlier",
         saved_cpu_ns=saving,
         arithmetic=arithmetic,
         nodes=sorted({f.node for f in let_in}),
@@ -102,7 +102,7 @@ def enable_runtime_filters(evidence: Evidence) -> Answer:
 
 
 def _filters(execution: ObservedExecution, join: Join) -> Iterator[Filter]:
-    """From either side onto the other, where Spark would try and everything about it is known."""
+    """Filters from either side onto the other, where Spark would try one and all sizes are known."""
     for large_name in SIDES:
         small, large = join.side(OTHER[large_name]), join.side(large_name)
         scans = [s for s in execution.scans if s.table in large.tables]
@@ -121,7 +121,7 @@ def _filters(execution: ObservedExecution, join: Join) -> Iterator[Filter]:
 
 
 def _is_selective(sources: list[Scan]) -> bool:
-    """Spark builds a filter only from an input with a predicate; `IS NOT NULL` alone is none."""
+    """Spark builds a filter only from an input with a predicate. `IS NOT NULL` alone does not count."""
     return any(set(s.families) - {"null_test", "udf", "pattern"} for s in sources)
 
 
@@ -131,7 +131,7 @@ def _is_unknown(join: Join) -> bool:
 
 
 def _power_below(size: int) -> int:
-    """The same threshold for a table that grew a little.
+    """A power of two, so that the threshold stays the same if the table grows a little.
 
     >>> _power_below(180_000_000), _power_below(2**20)
     (134217728, 1048576)

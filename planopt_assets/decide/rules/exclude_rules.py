@@ -1,15 +1,16 @@
-"""Leave out one optimizer rule that changed the plan and, by the rows seen, made it dearer. Exploration, opt-in.
+"""Exclude one optimizer rule that changed the plan and, by the row counts, made it more expensive. Exploration, opt-in.
 
-Every rule that may be left out only makes plans cheaper, never different in result (`EXCLUDABLE_RULES`). Each is
-proposed only on its own evidence, one at a time, and only where the workload's `knobs.allow` names the setting.
+Excludable rules (`EXCLUDABLE_RULES`) only make plans cheaper. They never change results. Each is proposed only on its
+own evidence, one at a time, and only if the workload's `knobs.allow` names the setting.
 
-Worked: Spark moved a semi-join below another join. It let 5,900,000 of 6,000,000 rows through (98 %), and
-to do so it shuffled and sorted them: 6,000,000 x (150 + 100) ns = 1.5 s, for next to nothing. The join above kept
-600,000: after it, the semi-join would have had a tenth to do. Saved: 5,400,000 x 250 ns = 1.35 s.
+Worked: Spark moved a semi-join below another join. It passed 5,900,000 of 6,000,000 rows (98 %), and had to shuffle and
+sort them: 6,000,000 x (150 + 100) ns = 1.5 s, for hardly any effect. The join above kept 600,000. After it, the
+semi-join would have a tenth of the work. Saved: 5,400,000 x 250 ns = 1.35 s.
 
-`MergeSubplans` is not among them. It reads a table once for two sub-queries, their predicates joined by OR. Parquet and
-Delta skip for an OR what they skip for both of its sides, so apart they never read less: measured with two predicates
-that each want 10,000 rows 20,000 either way, and with one that cannot be pushed 100,000 together and 110,000 apart.
+`MergeSubplans` is not excludable. It reads a table once for two sub-queries, with their predicates joined by OR. For an
+OR, Parquet and Delta skip what both sides skip. So two separate reads never read less in sum. Measured, with two
+predicates that match 10,000 rows each: 20,000 either way; with one that cannot be pushed: 100,000 merged, 110,000
+apart.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from planopt_assets.model.signals import Join
 NAME = "exclude_rules"
 KNOB = "spark.sql.optimizer.excludedRules"
 
-LETS_THROUGH = 0.9  # a semi-join that keeps at least this share filters next to nothing
-KEEPS_FEW = 0.5  # the join above it, of what it is given
+LETS_THROUGH = 0.9  # a semi-join that keeps at least this share filters hardly anything
+KEEPS_FEW = 0.5  # share that the join above it keeps, at most
 
 _CATALYST = "org.apache.spark.sql.catalyst.optimizer"
 
 
 def exclude_rules(evidence: Evidence) -> Answer:
-    """Propose to leave out the rule that costs most."""
+    """Propose to exclude the rule that costs most."""
     if in_force(evidence, KNOB) is not None:
-        return no_change("rules are left out already", {})
+        return no_change("optimizer rules are already excluded", {})
     told = [e for e in evidence.executions if e.effective_rules is not None]
     if not told:
-        return cannot_tell("effective_rules is missing: nobody knows which rules changed the plan", {})
+        return cannot_tell("effective_rules is missing: it is unknown which rules changed the plan", {})
     savings = {rule: sum(cost(e) for e in told if rule in (e.effective_rules or ())) for rule, cost in _COSTS.items()}
     arithmetic: dict[str, int | float | str] = {
         "rules_looked_at": len(savings),
@@ -46,17 +47,17 @@ def exclude_rules(evidence: Evidence) -> Answer:
     }
     rule, saving = max(savings.items(), key=lambda one: (one[1], one[0]))
     if saving <= 0:
-        return no_change("no rule that may be left out made the plan dearer", arithmetic)
+        return no_change("no excludable rule made the plan more expensive", arithmetic)
     return propose(
         {KNOB: rule},
-        f"{rule.removeprefix(_CATALYST + '.')} changed the plan, and the rows say that it cost more than it saved",
+        f"{rule.removeprefix(_CATALYST + '.')} changed the plan, and by the row counts it cost more than it saved",
         saved_cpu_ns=saving,
         arithmetic={**arithmetic, "rule": rule},
     )
 
 
 def _useless_semi_joins(execution: ObservedExecution) -> int:
-    """What shuffled semi- and anti-joins that filter nothing would save above the join they were moved below."""
+    """Saving if shuffled semi- and anti-joins that filter hardly anything ran above the join they were moved below."""
     return sum(_saved_above(j, execution.joins) for j in execution.joins if j.kind in ("LeftSemi", "LeftAnti"))
 
 

@@ -1,13 +1,14 @@
-"""Give an OR that Spark could not hand to Parquet a companion in normal form that it can.
+"""Add the pushable clauses of an OR's normal form, if Spark could not push the OR to Parquet.
 
-Spark translates an OR for Parquet as a whole. One function in one of its sides, and row groups are skipped by none of
-it. Of its conjunctive normal form some clauses may be plain comparisons: the rewrite `cnf` adds those to the text.
+Spark translates an OR for Parquet as a whole. If one side contains a function, no part of the OR can skip row groups.
+But some clauses of its conjunctive normal form (CNF) may be plain comparisons. The rewrite `cnf` adds those to the
+text.
 
-Worked: (a = 1 AND f(x)) OR (a = 3 AND g(y)) has 4 predicates, its normal form 2 x 2 clauses of 2: distance 8 - 4 = 4.
-One clause, a = 1 OR a = 3, can be pushed. 2,000,000 rows were read, 40,000 matched: a quarter of the others is left
-out at least, 1,960,000 x 0.25 x 1,000 ns = 490 ms, less one more test of each row, 2,000,000 x 50 ns = 100 ms.
+Worked: (a = 1 AND f(x)) OR (a = 3 AND g(y)) has 4 predicates, its CNF 2 x 2 clauses of 2: distance 8 - 4 = 4. One
+clause, a = 1 OR a = 3, can be pushed. 2,000,000 rows were read, 40,000 matched. At least a quarter of the others is
+skipped: 1,960,000 x 0.25 x 1,000 ns = 490 ms, less one more test per row, 2,000,000 x 50 ns = 100 ms.
 
-Normal forms grow exponentially: beyond a distance of 128 nothing is proposed.
+A CNF can grow exponentially: beyond a distance of 128 nothing is proposed.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ REWRITE = "cnf"
 PUSHDOWN = "spark.sql.parquet.filterPushdown"
 
 MAX_DISTANCE = 128
-WANTED = 0.1  # a scan of which more rows matched has little to leave out
+WANTED = 0.1  # if more rows matched, there is little to skip
 LEFT_OUT = 0.25
 
 
 def normalise_predicates(evidence: Evidence) -> Answer:
-    """Propose the rewrite where an OR was not pushed, part of its normal form can be, and most rows are not wanted."""
+    """Propose the rewrite if an OR was not pushed, a clause of its normal form can be, and few rows match."""
     scans = [s for e in evidence.executions for s in e.scans if s.files and s.normal_form is not None]
     if REWRITE in evidence.policy.rewrites:
         return no_change("the text is rewritten already", {"scans": len(scans)})
     if not scans:
-        return no_change("no OR was kept from Parquet", {"scans": 0})
+        return no_change("every OR was pushed to Parquet, or there is none", {"scans": 0})
     forms = [s.normal_form for s in scans if s.normal_form is not None]
     arithmetic = {
         "scans": len(scans),
@@ -41,25 +42,25 @@ def normalise_predicates(evidence: Evidence) -> Answer:
         "max_distance": MAX_DISTANCE,
     }
     if switched_on(evidence, PUSHDOWN) is not True:
-        return no_change("push-down is off: a pushable clause would be of no use", arithmetic)
+        return no_change("push-down is off: a pushable clause would have no effect", arithmetic)
     helped = [s for s in scans if s.normal_form is not None and s.normal_form[1]]
     if not helped:
-        return no_change("no clause of a normal form is made of plain comparisons", arithmetic)
+        return no_change("no clause of a normal form can be pushed", arithmetic)
     near = [s for s in helped if s.normal_form is not None and s.normal_form[0] <= MAX_DISTANCE]
     if not near:
-        return no_change(f"every normal form is more than {MAX_DISTANCE} predicates away", arithmetic)
+        return no_change(f"every normal form has more than {MAX_DISTANCE} additional predicates", arithmetic)
     known = [(s, s.read_rows, s.matched_rows) for s in near if s.read_rows is not None and s.matched_rows is not None]
     if not known:
-        return cannot_tell(f"read_rows or matched_rows of {len(near)} scans is missing", arithmetic)
+        return cannot_tell(f"read_rows or matched_rows is missing for {len(near)} scans", arithmetic)
     read = sum(rows for _, rows, _ in known)
     unwanted = sum(rows - matched for _, rows, matched in known if matched <= WANTED * rows)
     arithmetic |= {"read_rows": read, "unwanted_rows": unwanted}
     saving = round(unwanted * LEFT_OUT * READ_ROW_NS) - read * TEST_ROW_NS
     if saving <= 0:
-        return no_change(f"of {read:,} rows read too many were wanted", arithmetic)
+        return no_change(f"too many of the {read:,} rows read matched", arithmetic)
     return propose(
         {},
-        f"an OR was kept from Parquet and {unwanted:,} rows were read in vain: part of its normal form can be pushed",
+        f"an OR was not pushed and {unwanted:,} rows read did not match: part of its normal form can be pushed",
         saved_cpu_ns=saving,
         arithmetic=arithmetic,
         rewrites=(REWRITE,),

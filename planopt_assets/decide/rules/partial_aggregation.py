@@ -1,17 +1,17 @@
-"""Let an aggregation keep the groups a task meets where they are found fast: in its first map, and without sorting.
+"""Make the maps of a partial aggregation large enough for the groups of a task: no slow lookups, no sorting.
 
-Before rows are shuffled each task groups its own. It looks them up in a small, fast map of 65,536 groups; what does not
-fit goes on to a larger, slower one, row by row. An aggregation into objects (`collect_set`, …) has one map, and sorts
-its rows as soon as it has met 128 groups.
+Before a shuffle, each task aggregates its own rows. It uses a small, fast map of 65,536 groups. Rows of other groups go
+to a larger, slower map. An aggregation into objects (`collect_set`, …) has one map, and falls back to sorting at 128
+groups.
 
-Worked: 6,000,000 rows become 1,000,000 in 2 tasks: 500,000 groups a task, of which 65,536 fit. 87 % of the rows take
-the slow way: 5,213,568 x 50 ns = 0.26 s. 2^19 groups hold them all. Measured on this shape: 1.8 s to 0.7 s.
+Worked: 6,000,000 rows become 1,000,000 in 2 tasks: 500,000 groups a task, of which 65,536 fit. 87 % of the rows miss
+the fast map: 5,213,568 x 50 ns = 0.26 s. 2^19 groups hold them all. Measured on this shape: 1.8 s to 0.7 s.
 Worked: 3,000,000 rows of an object aggregation become 8,000 in 4 tasks: 2,000 groups a task. A map of 2,048 holds them:
-3,000,000 x 100 ns = 0.3 s. Measured on this shape: 1.5 s to 0.8 s. With 100,000 groups it got slower, 1.8 s to 3.0 s,
-so not beyond 4,096.
+3,000,000 x 100 ns = 0.3 s. Measured on this shape: 1.5 s to 0.8 s. With 100,000 groups it got slower, 1.8 s to 3.0 s.
+So the limit is 4,096.
 
-Where the step hardly reduces anything it is work for nothing, but Spark 4.2 has no setting that leaves it out. Without
-its fast map such a query got slower (3.3 to 3.6 s).
+A partial step that hardly reduces the rows is useless, but Spark 4.2 has no setting to skip it. Without its fast map
+such a query got slower (3.3 to 3.6 s).
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ FAST_MAP_BITS = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
 OBJECT_GROUPS = "spark.sql.objectHashAggregate.sortBased.fallbackThreshold"
 
 MANY_ROWS = 1_000_000
-HARDLY_REDUCES = 0.9  # rows that leave the step for each that enters it
-REDUCES_WELL = 0.5  # beyond it most rows are new groups, and are entered, not looked up
-MOST_BITS = 20  # a map of a million groups was measured; a larger one was not
+HARDLY_REDUCES = 0.9  # rows out per row in
+REDUCES_WELL = 0.5  # above it most rows are new groups: inserted, not looked up
+MOST_BITS = 20  # the largest map that was measured has a million groups
 MOST_OBJECT_GROUPS = 4_096  # objects fill the heap: many of them cost more than sorting
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A partial aggregation over many rows, and how many groups one of its tasks meets."""
+    """A partial aggregation over many rows, and the number of groups of one task."""
 
     rows: int
-    left: float  # rows that leave it for each that enters
+    left: float  # rows out per row in
     groups_per_task: int
     sorts: bool
 
@@ -51,7 +51,7 @@ class Step:
 
 
 def partial_aggregation(evidence: Evidence) -> Answer:
-    """Propose maps as large as the groups of a task, up to the largest that was measured to gain."""
+    """Propose maps that hold the groups of a task, up to the largest size with a measured gain."""
     if missing := unrecorded(evidence, FAST_MAP_BITS, OBJECT_GROUPS):
         return cannot_tell(missing, {})
     bits, objects = int(in_force(evidence, FAST_MAP_BITS) or 0), int(in_force(evidence, OBJECT_GROUPS) or 0)
@@ -78,11 +78,11 @@ def partial_aggregation(evidence: Evidence) -> Answer:
     if full:
         settings[FAST_MAP_BITS] = str(max((s.groups_per_task - 1).bit_length() for s in full))
         met = max(s.groups_per_task for s in full)
-        words.append(f"a task meets {met:,} groups and its fast map holds {1 << bits:,}: {missed:,} rows go past it")
+        words.append(f"a task has {met:,} groups and its fast map holds {1 << bits:,}: {missed:,} rows miss it")
     if sorting:
         met = max(s.groups_per_task for s in sorting)
-        settings[OBJECT_GROUPS] = str(1 << met.bit_length())  # more than it meets: at as many it sorts
-        words.append(f"{sorted_rows:,} rows are sorted because a task meets {met:,} groups of objects, not {objects:,}")
+        settings[OBJECT_GROUPS] = str(1 << met.bit_length())  # more than it has: it sorts when the limit is reached
+        words.append(f"{sorted_rows:,} rows are sorted: a task has {met:,} object groups, and the limit is {objects:,}")
     facts |= {"rows_past_fast_map": missed, "rows_sorted": sorted_rows}
     facts |= {"cpu_ns_per_row_past": LOOKUP_ROW_NS, "cpu_ns_per_row_sorted": RESORT_ROW_NS}
     saved = missed * LOOKUP_ROW_NS + sorted_rows * RESORT_ROW_NS
@@ -92,19 +92,17 @@ def partial_aggregation(evidence: Evidence) -> Answer:
 def _nothing(steps: list[Step], over_many_rows: int, facts: dict[str, int | float | str]) -> Answer:
     if len(steps) < over_many_rows:
         untold = over_many_rows - len(steps)
-        return cannot_tell(f"{untold} aggregations do not tell the rows or tasks of their partial step", facts)
+        return cannot_tell(f"rows or tasks of the partial step are missing for {untold} aggregations", facts)
     useless = [s for s in steps if s.left > HARDLY_REDUCES]
     if useless:
         words = f"a partial step leaves {useless[0].left:.0%} of {useless[0].rows:,} rows"
-        return no_change(f"{words}, but no setting of Spark leaves such a step out", facts)
-    words = (
-        f"a task meets {facts['groups_per_task']:,} groups: no larger map that was measured to gain would change that"
-    )
+        return no_change(f"{words}, but Spark has no setting to skip it", facts)
+    words = f"a task has {facts['groups_per_task']:,} groups: no larger map has a measured gain for that"
     return no_change(words, facts)
 
 
 def _step(execution: ObservedExecution, aggregation: Aggregation) -> Step | None:
-    """None where the rows that left it or the tasks it ran in are not known."""
+    """None: its output rows or its tasks are unknown."""
     stage = next((s for s in execution.stages if aggregation.node in s.nodes), None)
     rows, left = aggregation.rows_in, aggregation.rows_partial
     if not rows or left is None or stage is None or not stage.tasks:

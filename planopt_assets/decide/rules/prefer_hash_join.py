@@ -1,9 +1,9 @@
-"""Join by hash tables instead of sorting both inputs, where each partition of the smaller one fits into memory.
+"""Replace a sort-merge join by a shuffled hash join, if each partition of the smaller input fits into memory.
 
-Spark does so by itself once it has seen the shuffle, if `maxShuffledHashJoinLocalMapThreshold` is not below the
-advisory partition size (partitions are merged up to that) and no partition of the input, as written, is larger. The
-threshold is 0 by default: never. It holds for all joins of the query. A table cannot spill, so the size it has in
-memory is looked at too; where one join of several would not fit, the others get a hint each.
+Adaptive execution does this after the shuffle, on two conditions: `maxShuffledHashJoinLocalMapThreshold` is at least
+the advisory partition size (partitions are merged up to that), and no partition of the input, as written, is larger.
+The default threshold is 0: never. It holds for all joins of the query. A hash table cannot spill, so its size in memory
+is checked too. If only some of the joins fit, each of those gets a hint.
 
 Worked: 4,000,000 rows joined to 100,000 rows of 10 MB, 4 MB as written, in 8 partitions read, the largest 0.6 MB.
 The largest table has 0.6 x 10 / 4 = 1.5 MB. No sort: 4,100,000 x 100 ns, less 100,000 x 250 ns for tables: 0.385 s.
@@ -24,12 +24,12 @@ from planopt_assets.model.signals import Join, SideName
 NAME = "prefer_hash_join"
 KNOB = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"
 
-LARGEST_MAP = 64 * MIB  # of one task, in memory as the planner reckons it; the table itself takes about twice that
+LARGEST_MAP = 64 * MIB  # of one task, in the planner's bytes; the real table takes about twice that
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The hash table one sort-merge join would build: its largest partition as written, and in memory."""
+    """The hash table that would replace a sort-merge join: its largest partition as written, and in memory."""
 
     join: Join
     side: SideName
@@ -47,7 +47,7 @@ class Table:
 
 
 def prefer_hash_join(evidence: Evidence) -> Answer:
-    """Propose the threshold where all tables fit, hints where only some do or nothing adapts."""
+    """Propose the threshold if all tables fit; hints if only some do, or if adaptive execution is off."""
     if missing := unrecorded(evidence, KNOB, ADVISORY):
         return cannot_tell(missing, {})
     merged = [(e, j) for e in evidence.executions for j in e.joins if j.strategy == "SortMergeJoin" and _sides(j)]
@@ -65,16 +65,16 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
     if not merged:
         return no_change("no sort-merge join with an input that may be built", facts)
     if not fitting and len(tables) < len(merged):
-        words = f"{len(merged) - len(tables)} sort-merge joins lack rows, bytes or the sizes of their partitions"
+        words = f"rows, bytes or partition sizes are missing for {len(merged) - len(tables)} sort-merge joins"
         return cannot_tell(words, facts)
     if not fitting and tables and max(t.largest_needed for t in tables) <= LARGEST_MAP:
-        return no_change("every table would fit, but building them costs as much as the sorts they spare", facts)
+        return no_change("every table would fit, but building them costs as much as the sorts they replace", facts)
     if not fitting:
         words = f"a partition of the smaller input has {facts['largest_map_bytes']:,} bytes in memory"
-        return no_change(f"{words}, a table may have {LARGEST_MAP:,}", facts)
+        return no_change(f"{words}, a table may have at most {LARGEST_MAP:,}", facts)
     rows = sum((t.join.left.rows or 0) + (t.join.right.rows or 0) for t in fitting)
-    words = f"{rows:,} rows are sorted to be joined; tables of at most "
-    words += f"{max(t.largest_in_memory for t in fitting):,} bytes would do"
+    words = f"{rows:,} rows are sorted for a join; hash tables of at most "
+    words += f"{max(t.largest_in_memory for t in fitting):,} bytes are enough"
     saved = sum(t.saved_ns for t in fitting)
     facts |= {"rows_sorted": rows, "cpu_ns_per_row_sorted": SORT_ROW_NS, "cpu_ns_per_row_built": HASH_ROW_NS}
     all_fit = len(fitting) == len(merged) and target <= LARGEST_MAP
@@ -83,7 +83,7 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
     unfit = {t.join.side(t.side).target for t in tables if t not in fitting}
     named = [t for t in fitting if (name := t.join.side(t.side).target) and name not in unfit]
     if not named:
-        return no_change("not every sort-merge join can do without sorting, and no hint names those that can", facts)
+        return no_change("not every sort-merge join can be a hash join, and no hint can name those that can", facts)
     return propose(
         {},
         words,
@@ -94,14 +94,14 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
 
 
 def _sides(join: Join) -> list[SideName]:
-    """Inputs that may be built and have a shuffle of their own, whose sizes Spark can look at."""
+    """Inputs that may be built and have their own shuffle, so that Spark knows its partition sizes."""
     return [s for s in SIDES if may_hash(join.kind, s) and join.side(s).shuffled]
 
 
 def _table(execution: ObservedExecution, join: Join) -> Table | None:
-    """Of the smaller input; None where a size that decides is not known.
+    """The table of the smaller input. None: a size that matters is unknown.
 
-    In memory a partition is larger than written by the same factor as the whole; merged ones are an even share.
+    A partition grows in memory by the same factor as the whole input. A merged partition is an even share of the whole.
     """
     sides = [s for s in _sides(join) if join.side(s).bytes is not None and join.side(s).rows is not None]
     if not sides or join.left.rows is None or join.right.rows is None:

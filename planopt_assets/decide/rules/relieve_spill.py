@@ -1,11 +1,10 @@
-"""Give each task as much as it can hold, where operators had to write to disk what did not fit into memory.
+"""Make partitions smaller, if operators spilled because a task's data did not fit into memory.
 
-More and smaller partitions need less memory each. What a task could hold is its share of the peak; what it should have
-held is that and what it spilled. Adaptive execution merges partitions again up to the advisory size, so that is lowered
-too. Operators that are fed by a scan get smaller pieces of files instead.
+A task held its share of the peak memory. It needed that plus what it spilled. Adaptive execution merges partitions up
+to the advisory size, so that is lowered too. Operators fed by a scan get smaller splits instead.
 
 Worked: a sort spilled 1,200 MB in 4 tasks, 300 MB each, while each held 200 MB. 500 / 200 is 2.5: every partition is
-cut in 4 (the next power of two, for the uneven ones). 4 partitions of 64 MiB as written become 16 of 16 MiB.
+cut in 4 (the next power of two, because partitions are uneven). 4 partitions of 64 MiB as written become 16 of 16 MiB.
 1,200,000,000 x 1 ns, less 12 more tasks at 5 ms: 1.14 s.
 """
 
@@ -28,12 +27,12 @@ MOST_CUTS = 16
 SMALLEST_READ = 1 * MIB
 SMALLEST_SPLIT = 4 * MIB
 _PART = {2: "half", 4: "a quarter", 8: "an eighth", 16: "a sixteenth"}
-ONE_KEY = 5  # times the median: more partitions do not divide what lies in one of them
+ONE_KEY = 5  # times the median: likely one key, which more partitions cannot divide
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One operator that spilled, the stage it ran in, and what that stage reads."""
+    """One operator that spilled, its stage, and the shuffles and scans that the stage reads."""
 
     spill: Spill
     stage: Stage
@@ -60,9 +59,7 @@ def relieve_spill(evidence: Evidence) -> Answer:
     cases = [c for e in evidence.executions for s in e.spills if (c := _case(e, s)) is not None]
     facts["spills_placed"] = len(cases)
     if not cases:
-        return cannot_tell(
-            f"{max(spilled, on_disk):,} bytes were spilled, by operators whose input is not known", facts
-        )
+        return cannot_tell(f"{max(spilled, on_disk):,} bytes were spilled, by operators whose input is unknown", facts)
     even = [c for c in cases if not c.uneven]
     if not even:
         words = f"{spilled:,} bytes were spilled where one partition holds {ONE_KEY} times the median"
@@ -108,7 +105,7 @@ def _proposal(evidence: Evidence, cases: list[Case], facts: dict[str, int | floa
 
 
 def _case(execution: ObservedExecution, spill: Spill) -> Case | None:
-    """Where the operator ran and what it read; None where stages are not known or nothing feeds it that can be cut."""
+    """The stage of the operator and what it read. None: the stage is unknown, or no shuffle or scan feeds it."""
     stage = next((s for s in execution.stages if spill.node in s.nodes), None)
     if stage is None or stage.tasks == 0:
         return None
@@ -121,11 +118,11 @@ def _case(execution: ObservedExecution, spill: Spill) -> Case | None:
 
 
 def _cuts(spilled: int, peak: int, tasks: int) -> int:
-    """Into how many parts a partition must go so that each fits: a power of two.
+    """Into how many parts a partition must be cut so that each fits: a power of two.
 
     >>> _cuts(1_200, 800, 4), _cuts(1_200, 0, 4), _cuts(10**6, 1, 1)
     (4, 2, 16)
     """
-    held = peak // tasks  # of the stage that held most: Spark adds up its tasks
+    held = peak // tasks  # the peak is the sum over the tasks of the stage that held most
     needed = -(-(spilled // tasks + held) // held) if held else 2
     return min(MOST_CUTS, 1 << max(1, (needed - 1).bit_length()))

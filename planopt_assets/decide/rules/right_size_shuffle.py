@@ -1,14 +1,14 @@
 """Write shuffles into as many partitions as their bytes need, not into Spark's fixed default.
 
-Every map task writes one block per partition and every block has a price, empty or not. Adaptive execution
-coalesces what is *read*, but the writing has already been paid for.
+Every map task writes one block per partition, and every block costs CPU, also an empty one. Adaptive execution
+coalesces only what is *read*; the blocks are already written then.
 
 Worked: 5 shuffles with 12 writing tasks in all, 200 partitions planned, largest shuffle 9 MiB, 2 cores.
-Two partitions of at most 64 MiB hold it, and there is one for each core: target 2.
-Blocks saved 12 x (200 - 2) = 2,376; at 0.2 ms of CPU each (the low end of what was measured) 0.48 s per run.
+One partition of at most 64 MiB would hold it, but there is at least one for each core: target 2.
+Blocks saved: 12 x (200 - 2) = 2,376. At 0.2 ms of CPU each (the low end of what was measured) that is 0.48 s per run.
 
-The number is `spark.sql.shuffle.partitions`, unless the workload set the adaptive `initialPartitionNum`: that one wins
-where reads are coalesced, and changing the other would change nothing.
+The setting is `spark.sql.shuffle.partitions`, unless the workload sets the adaptive `initialPartitionNum`. That one
+wins if reads are coalesced, and changing the other would have no effect.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from planopt_assets.model.evidence import Evidence
 NAME = "right_size_shuffle"
 
 TARGET_BYTES = 64 * 1024 * 1024  # Spark's own advisory size of a shuffle partition
-WORTH_A_LOOK = 2  # at most half as many partitions, or it is not a different plan
+WORTH_A_LOOK = 2  # propose only at most half as many partitions
 
 
 def right_size_shuffle(evidence: Evidence) -> Answer:
-    """Propose the number of partitions from the largest shuffle seen over all bindings."""
+    """Propose the number of partitions from the largest shuffle of all bindings."""
     knob = partitions_knob(evidence)
     exchanges = [x for e in evidence.executions for x in e.exchanges]
     current = int(evidence.setting(knob))

@@ -1,19 +1,19 @@
-"""Cut scans into as many tasks as there is work for: not one for every few small files, nor fewer than cores can use.
+"""Split scans into the right number of tasks: fewer for many small files, more if cores are idle.
 
-Spark packs files into tasks as if opening one cost 4 MiB of reading. Over thousands of small files that price,
-not the data, decides how many tasks there are.
+Spark packs files into tasks as if opening a file cost as much as reading 4 MiB. With thousands of small files, this
+open cost sets the number of tasks, not the data.
 
 Worked, small files: 2,000 files, 200 MiB in all, 2 cores. Each counts 0.1 + 4 MiB, a task holds 128 MiB: 32 files, 63
 tasks. At 64 KiB per file a task holds up to (200 + 125) / 2 MiB, capped at 128: 3 tasks. 60 tasks fewer at 5 ms: 0.3 s.
 
-Worked, pieces too small: a session cuts at 1 MiB, 4 GiB make 4,096 tasks. At 128 MiB there are 32, still four for each
-of 8 cores: 4,064 tasks fewer at 5 ms: 20 s.
+Worked, pieces too small: a session splits at 1 MiB, so 4 GiB make 4,096 tasks. At 128 MiB there are 32, still four for
+each of 8 cores: 4,064 tasks fewer at 5 ms: 20 s.
 
-Worked, cores left idle: 3 files of 128 MiB on 2 cores are 3 tasks in 2 rounds; in the last one a core waits, a quarter
-of the core time. Asked for 8 tasks, four for each core, Spark cuts every file in three: 9 tasks in 5 rounds, a tenth
-idle. 384 MiB at 4 ns a byte are 1.61 s of work: 1.61 / 0.75 - 1.61 / 0.9 = 0.36 s of cores held for nothing, less 6
-more tasks at 5 ms: 0.33 s of two cores, 0.16 s by the clock. CPU it saves none, so it is proposed only under objective
-`latency`. A file can be cut only between its row groups; where it has one, the trial shows no gain.
+Worked, idle cores: 3 files of 128 MiB on 2 cores are 3 tasks in 2 rounds. In the last round one core waits: a quarter
+of the core time. Asked for 8 tasks, four per core, Spark cuts every file in three: 9 tasks in 5 rounds, a tenth idle.
+384 MiB at 4 ns a byte are 1.61 s of work: 1.61 / 0.75 - 1.61 / 0.9 = 0.36 s of idle core time saved, less 6 more tasks
+at 5 ms: 0.33 s of two cores, 0.16 s wall clock. It saves no CPU, so it is proposed only under objective `latency`. A
+file can be cut only between row groups. If it has only one, the trial shows no gain.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ MIB = 1024 * 1024
 LOW_OPEN_COST = 64 * 1024
 USUAL_PIECE = 128 * MIB
 LARGE_PIECE = 64 * MIB  # a smaller one is likely to be one row group, which cannot be cut
-ROUNDS = 4  # tasks for each core: enough that the last round matters little
+ROUNDS = 4  # tasks per core: enough that the last round matters little
 CPU_PER_BYTE_NS = 4  # reading one byte of Parquet: the low end of what was measured
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One way to cut the scans: what it sets, the tasks it should make, and the core time it saves, busy or idle."""
+    """One way to split the scans: the setting, the tasks it should give, and the core time it saves, busy or idle."""
 
     knob: str
     value: int
     tasks: int
     saving_ns: int
     words: str
-    idle: bool = False  # only cores that wait are spared
+    idle: bool = False  # saves only idle core time, no CPU
 
 
 def right_size_splits(evidence: Evidence) -> Answer:
-    """Propose the one setting that saves most core time: open cost, largest piece, or least number of tasks."""
+    """Propose the one setting that saves most core time: open cost, largest piece, or minimum number of tasks."""
     open_cost, max_bytes = bytes_in_force(evidence, OPEN_COST), bytes_in_force(evidence, MAX_BYTES)
     if open_cost is None or max_bytes is None:
-        return cannot_tell("the observation does not tell how files are packed", {})
+        return cannot_tell("the settings for packing files were not recorded with the observation", {})
     scans = [s for e in evidence.executions for s in e.scans if s.files and s.splits]
     if not scans:
         return no_change("no scan read any file", {"scans": 0})
@@ -94,21 +94,21 @@ def right_size_splits(evidence: Evidence) -> Answer:
             f"{now} scan tasks leave cores idle at the end: cutting them into {idle.tasks} {CLOCK_ONLY}", arithmetic
         )
     if open_cost <= LOW_OPEN_COST:
-        return no_change("opening a file is already priced low", arithmetic)
+        return no_change("the open cost of a file is already low", arithmetic)
     return no_change(f"the {now} scan tasks are as few as the cores and the bytes allow", arithmetic)
 
 
 def _packed(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int) -> Cut | None:
-    """Small files, priced at what opening one costs."""
+    """Small files, with a realistic open cost."""
     if open_cost <= LOW_OPEN_COST:
         return None
     then, now = _tasks(scans, LOW_OPEN_COST, max_bytes, cores), sum(s.splits for s in scans)
-    words = f"small files; priced at their size, {then} tasks are enough"
+    words = f"small files; with a lower open cost, {then} tasks are enough"
     return Cut(OPEN_COST, LOW_OPEN_COST, then, (now - then) * CPU_PER_TASK_NS, words)
 
 
 def _larger_pieces(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int) -> Cut | None:
-    """Large files that a session cuts far smaller than usual."""
+    """Large files that a session splits far smaller than usual."""
     if max_bytes * 2 > USUAL_PIECE:
         return None
     then, now = _tasks(scans, open_cost, USUAL_PIECE, cores), sum(s.splits for s in scans)
@@ -119,7 +119,7 @@ def _larger_pieces(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores:
 
 
 def _more_tasks(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int) -> Cut | None:
-    """Few large tasks, of which the last round leaves cores idle."""
+    """Few large tasks that leave cores idle in the last round."""
     wanted = ROUNDS * cores
     large = [
         s for s in scans if s.bytes >= LARGE_PIECE * s.splits and s.splits < wanted and idle_share(s.splits, cores)
@@ -135,17 +135,17 @@ def _more_tasks(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: in
 
 
 def _cut_into(scan: Scan, open_cost: int, max_bytes: int, wanted: int) -> int:
-    """Asked for at least so many tasks; no scan gets fewer than it has."""
+    """Tasks of a scan if `wanted` is the minimum. Never fewer than today."""
     return max(scan.splits, predicted_splits(scan, open_cost, max_bytes, wanted))
 
 
 def _held_ns(scan: Scan, tasks: int, cores: int) -> int:
-    """Core time from the first task to the end of the last, idle cores included."""
+    """Core time until the last task ends, idle cores included."""
     return round(scan.bytes * CPU_PER_BYTE_NS / (1 - idle_share(tasks, cores)))
 
 
 def idle_share(tasks: int, cores: int) -> float:
-    """Of the core time held while equal tasks run in rounds, how much does nothing.
+    """Idle share of the core time while equal tasks run in rounds.
 
     >>> idle_share(3, cores=2), idle_share(4, cores=2), idle_share(1, cores=4)
     (0.25, 0.0, 0.75)
@@ -158,10 +158,10 @@ def _tasks(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int) ->
 
 
 def predicted_splits(scan: Scan, open_cost: int, max_bytes: int, cores: int) -> int:
-    """Tasks Spark makes of equal files: each counts its bytes and the open cost, up to a cap by cores.
+    """Tasks that Spark makes of equal files. Each file counts its bytes and the open cost; the cores cap the task size.
 
-    A task takes one more file as long as that file's bytes still fit; its open cost may spill over. A file larger than
-    a task is cut.
+    A task takes one more file as long as that file's bytes still fit; its open cost may exceed the limit. A file larger
+    than a task is split.
 
     >>> predicted_splits(Scan(0, "t", files=2000, bytes=200 * 2**20, splits=63), 4 * 2**20, 128 * 2**20, cores=2)
     63

@@ -1,15 +1,15 @@
-"""Let Spark split a shuffle partition that is many times the median, where its own thresholds keep it from that.
+"""Let Spark split a shuffle partition many times the median, if Spark's thresholds prevent it.
 
-Adaptive execution splits a partition of a join's input if it is larger than 256 MB *and* than 5 times the median, into
-pieces of the advisory size (64 MB), along the tasks that wrote it. A partition of 200 MB beside others of 10 MB stays
-whole: one task works on it while the other cores wait.
+Adaptive execution splits a partition of a join's input if it is larger than 256 MB *and* than 5 times the median. The
+pieces have the advisory size (64 MB) and follow the tasks that wrote them. A partition of 200 MB beside others of 10 MB
+is not split: one task works on it while the other cores wait.
 
 Worked: 8 cores, a shuffle of 2,000,000 rows and 400 MB, median 10 MB, largest 200 MB. Pieces of 200 / 8 = 25 MB: the
-threshold goes to 100 MB, half the largest, and the advisory size to 25 MB. The largest partition holds 1,000,000 rows;
-eight tasks share them: 1,000,000 x 7/8 x (150 + 100) ns = 0.22 s by the clock.
+threshold becomes 100 MB, half the largest, and the advisory size 25 MB. The largest partition holds 1,000,000 rows.
+Eight tasks share them: 1,000,000 x 7/8 x (150 + 100) ns = 0.22 s wall clock.
 
-The total work does not fall: what is saved is the time the other cores wait. So it is proposed only where the clock
-counts, under objective `latency`.
+The total work stays the same. Only the time that other cores wait is saved. So it is proposed only under objective
+`latency`.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ ENABLED = "spark.sql.adaptive.skewJoin.enabled"
 THRESHOLD = "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes"
 FACTOR = "spark.sql.adaptive.skewJoin.skewedPartitionFactor"
 
-SKEWED = 5  # times the median, as Spark has it
-LOW_FACTOR = 3  # where the workload's own factor is what stands in the way
-WORTH_SPLITTING = 32 * MIB  # a smaller partition is done before its pieces would be
+SKEWED = 5  # times the median: Spark's default
+LOW_FACTOR = 3  # if the workload's own factor prevents the split
+WORTH_SPLITTING = 32 * MIB  # a smaller partition ends sooner than its pieces would
 SMALLEST_PIECE = 16 * MIB
 MOST_PIECES = 8
 
 
 def split_skew(evidence: Evidence) -> Answer:
-    """Propose thresholds below the largest skewed partition, and pieces small enough to share it."""
+    """Propose thresholds below the largest skewed partition, and pieces small enough to use the cores."""
     if missing := unrecorded(evidence, THRESHOLD, FACTOR, ADVISORY):
         return cannot_tell(missing, {})
     fed = [(e, x) for e in evidence.executions for x in e.exchanges if x.feeds_join and _splittable(e, x)]
@@ -54,7 +54,7 @@ def split_skew(evidence: Evidence) -> Answer:
     if not fed:
         return no_change("no shuffle into a join whose partitions may be split", facts)
     if not uneven and unknown:
-        return cannot_tell(f"{len(unknown)} shuffles into joins do not tell the sizes of their partitions", facts)
+        return cannot_tell(f"partition sizes are missing for {len(unknown)} shuffles into joins", facts)
     if not uneven:
         largest = max(fed, key=lambda pair: (pair[1].largest_bytes or 0, -pair[1].node))[1]
         words = f"the largest partition of a join's input has {largest.largest_bytes or 0:,} bytes"
@@ -66,7 +66,7 @@ def split_skew(evidence: Evidence) -> Answer:
     if evidence.cores < 2:
         return no_change("one core gains nothing from more tasks", facts)
     if not any(x.rows for _, x in left_whole):
-        return cannot_tell("the skewed shuffles do not tell how many rows went through them", facts)
+        return cannot_tell("the number of rows is missing for the skewed shuffles", facts)
     if evidence.objective != "latency":
         return no_change(f"{_finding(left_whole)}: splitting it {CLOCK_ONLY}", facts)
     return _proposal(evidence, left_whole, facts)
@@ -78,7 +78,7 @@ def _proposal(
     worst = _worst(left_whole)
     smallest = min(x.largest_bytes or 0 for _, x in left_whole)  # the settings must reach every one of them
     piece = min(size_of(evidence, ADVISORY), max(SMALLEST_PIECE, smallest // min(evidence.cores, MOST_PIECES)))
-    lower = smallest // 2  # so that it still holds when the data is somewhat smaller
+    lower = smallest // 2  # so that it still works if the data is somewhat smaller
     settings = {}
     if lower < int(facts["threshold_bytes"]):
         settings[THRESHOLD] = str(lower)
@@ -108,11 +108,11 @@ def _worst(left_whole: list[tuple[ObservedExecution, Exchange]]) -> Exchange:
 def _finding(left_whole: list[tuple[ObservedExecution, Exchange]]) -> str:
     worst = _worst(left_whole)
     sizes = f"one partition has {worst.largest_bytes or 0:,} bytes, the median {worst.median_bytes or 0:,}"
-    return f"{sizes}, and Spark leaves it whole"
+    return f"{sizes}, and Spark does not split it"
 
 
 def _splittable(execution: ObservedExecution, exchange: Exchange) -> bool:
-    """Whether the join that reads it is a shuffled one, may have this side cut, and more than one task wrote it."""
+    """Whether a shuffled join reads it, this side may be split, and more than one task wrote it."""
     if not any(j.strategy in SHUFFLED_JOINS for j in execution.joins):
         return False
     fed = fed_side(exchange, execution.joins)
@@ -131,7 +131,7 @@ def _splits_already(exchange: Exchange, threshold: int, factor: float) -> bool:
 
 
 def _waited_ns(exchange: Exchange, piece: int, cores: int) -> int:
-    """Time one task needs for the largest partition, less the share that is left when others help."""
+    """Wall clock saved: one task's time for the largest partition, less its share when several tasks work on it."""
     rows = (exchange.rows or 0) * (exchange.largest_bytes or 0) // max(1, exchange.bytes_written)
     helpers = min(cores, -(-(exchange.largest_bytes or 0) // piece))
     return rows * (helpers - 1) // helpers * (SHUFFLE_ROW_NS + SORT_ROW_NS)

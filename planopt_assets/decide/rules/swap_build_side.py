@@ -1,9 +1,9 @@
-"""Build the hash table of a join from its smaller input, where the planner's estimate made it take the larger one.
+"""Build the hash table of a join from its smaller input, if a wrong estimate made the planner build the larger one.
 
-Every row of the input that is built is collected and kept; a row of the other one is only looked up.
+Every row of the build side is collected and stored. A row of the other side is only looked up.
 
-Worked: a broadcast join builds 1,000,000 rows (40 MB, estimated 8 MB) and streams 100,000 rows (4 MB). Ten times as
-much is built as need be: (1,000,000 - 100,000) x 300 ns = 0.27 s. The hint names the smaller input.
+Worked: a broadcast join builds 1,000,000 rows (40 MB, estimated 8 MB) and streams 100,000 rows (4 MB). It builds ten
+times what it needs: (1,000,000 - 100,000) x 300 ns = 0.27 s. The hint names the smaller input.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from planopt_assets.model.signals import Join, JoinInput
 
 NAME = "swap_build_side"
 
-CLEARLY_LARGER = 4  # times as large; below it estimates, not mistakes, are what differs
+CLEARLY_LARGER = 4  # times as large; a smaller factor may be the planner's normal error
 
 _HASH_JOINS: dict[str, tuple[Strategy, int]] = {
     "BroadcastHashJoin": ("broadcast", BUILD_ROW_NS // 2),
@@ -26,7 +26,7 @@ _HASH_JOINS: dict[str, tuple[Strategy, int]] = {
 
 
 def swap_build_side(evidence: Evidence) -> Answer:
-    """Propose a hint on the smaller input of every hash join that built the clearly larger one."""
+    """Propose a hint on the smaller input of every hash join that builds the clearly larger one."""
     joins = [j for e in evidence.executions for j in e.joins if j.strategy in _HASH_JOINS and j.build is not None]
     swappable = [j for j in joins if _may_build_the_other(j)]
     unknown = [j for j in swappable if _times_larger(j) is None]
@@ -40,10 +40,10 @@ def swap_build_side(evidence: Evidence) -> Answer:
     if not joins:
         return no_change("no hash join whose build side is known", facts)
     if not inverted and unknown:
-        return cannot_tell(f"rows of the inputs of {len(unknown)} hash joins are not known", facts)
+        return cannot_tell(f"input rows are missing for {len(unknown)} hash joins", facts)
     if not inverted:
-        words = f"none of {len(joins)} hash joins builds an input {CLEARLY_LARGER} times as large as the other"
-        return no_change(f"{words} that may be built instead", facts)
+        words = f"none of {len(joins)} hash joins builds an input {CLEARLY_LARGER} times as large as the other,"
+        return no_change(f"{words} where the other could be built", facts)
     named = [j for j in inverted if _smaller(j).target and not _argued(evidence, _smaller(j).target)]
     if not named:
         return cannot_tell("no hint can name the smaller input in every binding", facts)
@@ -78,7 +78,7 @@ def _smaller(join: Join) -> JoinInput:
 
 
 def _times_larger(join: Join) -> float | None:
-    """How much larger the built input is, in rows and in bytes where both are known; the lesser of the two."""
+    """How many times larger the built input is: the lower of rows and bytes, if bytes are known."""
     built, other = _built(join), _smaller(join)
     if built.rows is None or other.rows is None:
         return None
@@ -93,7 +93,7 @@ def _saved_ns(join: Join) -> int:
 
 
 def _argued(evidence: Evidence, target: str) -> bool:
-    """Whether in some binding this input is the larger one after all: a hint stands for all bindings."""
+    """Whether this input is the larger one in some binding. A hint applies to all bindings."""
     joins = (j for e in evidence.executions for j in e.joins)
     return any(
         side.target == target and (side.rows or 0) > (other.rows or 0)

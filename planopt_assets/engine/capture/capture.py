@@ -26,7 +26,7 @@ _MOST_TASKS = 1000
 
 
 class PlanReading(NamedTuple):
-    """One look at a physical plan: as planopt keeps it, as Spark showed it, and the values of its metrics by id."""
+    """One reading of a physical plan: as planopt stores it, as Spark showed it, and its metric values by id."""
 
     plan: Plan
     tree: dict[str, Any]
@@ -46,7 +46,7 @@ class Capture:
         self._walk, self._scans = PlanWalk(questions), ScanWalk(questions)
 
     def plan(self, executed_plan: JavaObject, phase: str) -> Plan:
-        """The physical plan as it stands now: `initial` before execution, `final` afterwards, with its metrics."""
+        """The current physical plan: `initial` before execution, `final` after it, with its metrics."""
         return self.read(executed_plan, phase).plan
 
     def read(
@@ -57,16 +57,16 @@ class Capture:
         estimates: bool = False,
         explain: Callable[[], str] | None = None,
     ) -> PlanReading:
-        """The same with what it was made from, for those who need more of it than the plan.
+        """The same, with Spark's tree and the metric values.
 
-        Where Spark does not hand out its tree (another build of it, another Jackson), the text `explain` gives is read
-        instead: the same operators, without metrics and estimates. `Plan.extractor` says which of the two it was.
+        If Spark does not expose its tree (another build, another Jackson), the text of `explain` is read instead: the
+        same operators, without metrics and estimates. `Plan.extractor` says which of the two was used.
         """
         from py4j.protocol import Py4JError
 
         try:
             tree = self.jvm.to_python(self._plan_info.fromSparkPlan(executed_plan))
-        except (Py4JError, TypeError):  # TypeError: py4j's answer to a class that is not there
+        except (Py4JError, TypeError):  # TypeError: py4j raises it if a class does not exist
             if explain is None:
                 raise
             return self._read_text(explain(), phase)
@@ -90,13 +90,13 @@ class Capture:
         return PlanReading(plan, formatted_tree(text, phase=phase, first_id=FIRST_EXPRESSION_ID), {})
 
     def stages(self, job_group: str) -> tuple[int, list[dict[str, Any]]]:
-        """Number of jobs of a group, and the counters of every stage of theirs that ran."""
+        """Number of jobs in a group, and the counters of every stage that ran."""
         self._context.listenerBus().waitUntilEmpty()
         jobs = self._status.getJobIdsForGroup(job_group)
         return len(jobs), self.stages_of(jobs)
 
     def stages_of(self, jobs: Sequence[int]) -> list[dict[str, Any]]:
-        """The counters of every stage of some jobs that ran."""
+        """The counters of every stage of these jobs that ran."""
         infos = [info for job in jobs if (info := self._status.getJobInfo(job)) is not None]
         if len(infos) < len(jobs):
             raise QueryFailed(
@@ -109,7 +109,7 @@ class Capture:
         return [s for s in stages if s["numCompleteTasks"] or s["numFailedTasks"] or s["numKilledTasks"]]
 
     def tasks(self, stages: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-        """Every task of these stages, up to a thousand of each."""
+        """Every task of these stages, up to 1,000 per stage."""
         store = self._context.statusStore()
         held = self.jvm.java.util.ArrayList()
         for stage in sorted(stages, key=lambda s: int(s["stageId"])):
@@ -117,7 +117,7 @@ class Capture:
         return list(self.jvm.to_python(held))
 
     def _attempts(self, jobs: Sequence[int], stages: Sequence[int]) -> JavaObject:
-        """Spark forgets skipped stages first once it holds many; one that ran and is forgotten makes counters wrong."""
+        """Spark drops old stages, skipped ones first. If a stage that ran is dropped, the counters would be wrong."""
         from py4j.protocol import Py4JJavaError
 
         store = self._context.statusStore()
@@ -138,15 +138,15 @@ class Capture:
         return attempts
 
     def hinted_joins(self, executed_plan: JavaObject) -> list[tuple[str, str]]:
-        """Every join that a hint reached: the hint in Spark's words, and the operator it became."""
+        """Every join that a hint reached: the hint as Spark writes it, and the join's operator."""
         return self._walk.hinted_joins(executed_plan)
 
     def scans(self, initial_plan: JavaObject) -> list[AskedScan]:
-        """Every file scan of a plan that has not run, as it says of itself."""
+        """Every file scan of a plan that has not run."""
         return self._scans.scans(initial_plan)
 
     def splits(self, scans: Sequence[AskedScan], tree: dict[str, Any]) -> dict[str, list[int]]:
-        """Tasks each scan is split into, by table and in the order of the plan; 0 where only the run can tell."""
+        """Tasks of each scan, by table and in plan order. 0: known only at run time."""
         tasks = {(scan.path, scan.ids): scan.tasks for scan in scans}
         found: dict[str, list[int]] = {}
         for node in scan_nodes(tree):

@@ -1,4 +1,4 @@
-"""How one query was planned, read into plain data: logical plans, rules, settings, EXPLAIN texts."""
+"""Reads how a query was planned, as plain data: logical plans, rules, settings, EXPLAIN texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATTED, FORMATTED_FINAL = "formatted", "formatted_final"
 
 
 class Inspector:
-    """Settings and rules belong to a session and are read once for it; the rest is read for every query."""
+    """Settings and rules are read once per session, the rest for every query."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
@@ -30,7 +30,7 @@ class Inspector:
         self._rulepacks: dict[int, Rulepack] = {}
 
     def explained(self, executed: JavaObject) -> str:
-        """The plan as text, as it stands now."""
+        """The current plan as text."""
         return self._capture.jvm.explained(executed, "formatted")
 
     def analyzed(self, frame: DataFrame) -> list[Json]:
@@ -47,10 +47,10 @@ class Inspector:
         optimized: Sequence[Json],
         before: str | None = None,
     ) -> Planned:
-        """`executed` is the query execution that was measured; `frame` is the query as its author wrote it.
+        """`executed` is the measured query execution. `frame` is the query as its author wrote it.
 
-        `analyzed` and `optimized` are the logical plans as JSON. `before` is the EXPLAIN text from before it ran, in
-        tier debug: afterwards Spark shows only the sub-queries of the final plan.
+        `analyzed` and `optimized` are the logical plans as JSON. `before` is the EXPLAIN text from before the run, in
+        tier debug: after the run Spark shows only the sub-queries of the final plan.
         """
         jvm, tables = self._capture.jvm, self._capture.tables
         return Planned(

@@ -1,4 +1,4 @@
-"""Reads what shapes plans out of a Spark session: settings in force, versions, and the planner's rules in order."""
+"""Reads what shapes plans from a Spark session: settings in force, versions, and the planner's rules in order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def planning_environment(session: SparkSession, jvm: Jvm) -> PlanningEnvironment:
-    """Defined settings with their effective values, and those set though Spark keeps them undocumented."""
+    """Documented settings with their effective values, and undocumented ones that are set."""
     conf: Any = session._jsparkSession.sessionState().conf()
     values = {name: value for name, value, _, _ in jvm.to_python(conf.getAllDefinedConfs())}
     values |= jvm.to_python(conf.getAllConfs())
-    # Those of Python workers belong to the application: Spark lists them nowhere, and knows them only when set.
+    # Settings of Python workers belong to the application. Spark does not list them, and knows them only if set.
     values |= {name: str(session.conf.get(name, "<default>")) for name in UDF_SETTINGS if name not in values}
     return PlanningEnvironment(recordable(values), tuple(sorted(_environment(session).items())))
 
@@ -38,7 +38,7 @@ def _environment(session: SparkSession) -> dict[str, str]:
         "java": str(java.getProperty("java.version")),
         "scala": str(session._jvm.scala.util.Properties.versionNumberString()),  # type: ignore[union-attr]
         "python": platform.python_version(),
-        "master": str(context.master).split("://")[0],  # a host is a place, not a property
+        "master": str(context.master).split("://")[0],  # without the host, which does not shape plans
         "cores": str(context.defaultParallelism),
         "driver_memory": context.getConf().get("spark.driver.memory", "1g"),
         "executor_memory": context.getConf().get("spark.executor.memory", "1g"),
@@ -49,7 +49,7 @@ def _environment(session: SparkSession) -> dict[str, str]:
 def rulepack(session: SparkSession) -> Rulepack:
     """Analyzer, optimizer, planner, preparation and adaptive rules, as this session applies them.
 
-    Adaptive rules are held by adaptive plans alone, so one with a shuffle is planned for it; nothing runs.
+    Only an adaptive plan holds the adaptive rules. So a query with a shuffle is planned for it; nothing runs.
     """
     state: Any = session._jsparkSession.sessionState()
     execution: Any = session.range(1).repartition(2)._jdf.queryExecution()
@@ -70,9 +70,10 @@ def rulepack(session: SparkSession) -> Rulepack:
 
 
 def planning(written: JavaObject, executed: JavaObject, jvm: Jvm) -> Planning:
-    """Which rules changed this query's plan, and how long each phase took.
+    """The rules that changed this query's plan, and the time of each phase.
 
-    A query is analysed as it was `written`; what was `executed` has planopt's digest on top and went through the rest.
+    Analysis is read from the query as `written`. The other phases are read from what was `executed`, which has
+    planopt's digest on top.
     """
     effective: set[str] = set()
     phases: dict[str, dict[str, int]] = {}
@@ -88,7 +89,7 @@ def planning(written: JavaObject, executed: JavaObject, jvm: Jvm) -> Planning:
 
 
 def _field(owner: Any, name: str) -> Any:
-    """A private field; Spark offers no other way to the adaptive rules."""
+    """A private field. Spark offers no other way to read the adaptive rules."""
     field = owner.getClass().getDeclaredField(name)
     field.setAccessible(True)
     return field.get(owner)

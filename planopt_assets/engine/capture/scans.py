@@ -1,4 +1,4 @@
-"""Reads the scans of a planned or executed query out of the JVM."""
+"""Reads the scans of a planned or executed query from the JVM."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _PLACES = ("partition", "data", "skipping", "unused")
 
 
 class PlannedScans(NamedTuple):
-    """Scans as they were planned, and what each is known by in the plan: its path and the ids of its columns.
+    """Scans as planned, each with its key in the plan: its path and the ids of its columns.
 
-    `offers` is what their tables offer at the versions read, by name: a plan reads every name from one place.
-    Execution may fold sub-queries that turn out to be the same, so a place in the plan would not do.
+    `offers` is what their tables offer at the versions read, by name: a plan reads every name from one place. A position
+    in the plan is no key, because execution may merge equal sub-queries.
     """
 
     facts: tuple[ScanFacts, ...]
@@ -39,7 +39,7 @@ class PlannedScans(NamedTuple):
 
 
 class ScanReader:
-    """Scans of registered tables, as plain data; `tables` maps a location to the registered name."""
+    """Scans of registered tables, as plain data. `tables` maps a location to the registered name."""
 
     def __init__(self, jvm: Jvm, tables: Mapping[str, str]) -> None:
         self._tables = tables
@@ -49,10 +49,10 @@ class ScanReader:
     def planned(
         self, executed_plan: JavaObject, asked: Sequence[AskedScan], tree: Json, optimized: Sequence[Json]
     ) -> PlannedScans:
-        """What planning did with every scan, to be asked before the query runs.
+        """Every scan as planned. Call it before the query runs.
 
-        `asked` is what the scans said of themselves, `tree` the physical plan as Spark shows it, `optimized` the
-        logical one as JSON.
+        `asked` are the scans as read from the JVM, `tree` is Spark's physical plan, `optimized` the logical plan as
+        JSON.
         """
         nodes = scan_nodes(tree)
         by_key = {(scan.path, scan.ids): scan for scan in reversed(asked) if scan.path in self._tables}
@@ -68,7 +68,7 @@ class ScanReader:
 
     @staticmethod
     def measured(planned: PlannedScans, tree: Json, values: Mapping[int, int]) -> tuple[ScanFacts, ...]:
-        """The same scans with what the finished run read and matched; a scan that never ran stays as it is."""
+        """The same scans with what the finished run read and matched. A scan that never ran is unchanged."""
         after = {(node.path, node.ids): node for node in scan_nodes(tree)}
         done = []
         for scan, key_ in zip(planned.facts, planned.keys, strict=True):
@@ -99,7 +99,7 @@ class ScanReader:
         )
 
     def _offers_of(self, scan: AskedScan, snapshots: _Snapshots) -> TableScanInfo:
-        """What the table offers at the version the scan reads; asked once for a version, since it never changes."""
+        """What the table offers at the version the scan reads. Read once per version, because it never changes."""
         table, version, snapshot = self._tables[scan.path], scan.version, None
         if version is None:
             snapshot = snapshots.of(scan)
@@ -123,7 +123,7 @@ class ScanReader:
 
 
 class _Snapshots:
-    """Delta's snapshots behind the scans of a plan; looked for only where one is needed, since it takes many calls."""
+    """Delta's snapshots behind the scans of a plan. Read only if needed, because it takes many calls."""
 
     def __init__(self, executed_plan: JavaObject) -> None:
         self._plan = executed_plan
@@ -141,7 +141,7 @@ def _initial(plan: JavaObject) -> JavaObject:
 
 
 def _scans(plan: JavaObject) -> Iterator[JavaObject]:
-    """File scans of a plan and of its sub-queries; adaptive plans and finished stages are looked into."""
+    """File scans of a plan and its sub-queries, including adaptive plans and finished stages."""
     for part in each(plan.collectLeaves()):
         kind = part.getClass().getSimpleName()
         if kind == "FileSourceScanExec":
@@ -168,7 +168,7 @@ def _run(funnel: Funnel, node: ScanNode, values: Mapping[int, int]) -> Funnel:
 
 
 def _size(shown: str) -> Size:
-    """Delta's `DataSize(bytes, rows, files, rows without the deleted)`, each `Some(n)` or `None`; null under LIMIT.
+    """Delta's `DataSize(bytes, rows, files, rows without the deleted)`, each `Some(n)` or `None`. Null under LIMIT.
 
     >>> _size("DataSize(Some(900),Some(10),Some(2),None)"), _size("null")
     (Size(files=2, bytes=900, rows=10), Size(files=None, bytes=None, rows=None))
@@ -180,7 +180,7 @@ def _size(shown: str) -> Size:
 
 
 def _list(tree: list[Json]) -> tuple[Expression, ...]:
-    """The predicates in the array they came in."""
+    """The predicates inside the array."""
     (array,) = expressions(tree)
     return array.args
 

@@ -1,7 +1,7 @@
-"""A table's newest version and what it says about itself, from its log alone: no Spark, no list of its files.
+"""A table's newest version and metadata, from its log alone: no Spark, no list of files.
 
-delta-rs refuses a table with a reader feature it does not know, and loads the list of all files of every other. Here
-three small kinds of actions are replayed from the newest checkpoint on, whatever features the table has.
+delta-rs refuses a table with an unknown reader feature, and loads the list of all files of every other table. Here only
+three small kinds of actions are replayed, from the newest checkpoint on, whatever features the table has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _REPLAYED = ("protocol", "metaData", "domainMetadata")
 
 
 def newest_version(location: str) -> int:
-    """The version a reader sees now, from one listing of the log; a log with a hole in it is an error."""
+    """The version a reader sees now, from one listing of the log. A log with a gap is an error."""
     log = LogFiles(location, location)
     newest = log.newest()
     log.commits(newest)
@@ -27,7 +27,7 @@ def newest_version(location: str) -> int:
 
 
 def read_table_facts(name: str, location: str, version: int | None = None) -> TableFacts:
-    """Everything a table says about itself, at a version or at the newest one."""
+    """The facts about a table at a version, by default the newest."""
     log = LogFiles(name, location)
     newest = log.newest()
     version = newest if version is None else version
@@ -65,7 +65,7 @@ class _State:
         if protocol := action.get("protocol"):
             self.protocol = protocol
         if metadata := action.get("metaData"):
-            # A map comes as an object from JSON and as pairs from Parquet.
+            # A map is an object in JSON and a list of pairs in Parquet.
             self.metadata = {**metadata, "configuration": dict(metadata.get("configuration") or {})}
         if domain := action.get("domainMetadata"):
             self.domains.pop(domain["domain"], None)
@@ -86,13 +86,13 @@ def _replay(log: LogFiles, version: int) -> _State:
 
 
 def _committed_at(log: LogFiles, version: int) -> int | None:
-    """The time a commit gives itself; usually in its first line."""
+    """The time of a commit, as the commit records it, usually in its first line."""
     info: Json = next((a["commitInfo"] for a in log.commit_actions(version) if "commitInfo" in a), {})
     return info.get("inCommitTimestamp") or info.get("timestamp")
 
 
 def _agrees(checksum: Json, protocol: Json, metadata: Json) -> bool:
-    """Whether a checksum file speaks of this protocol and metadata; one that differs shows that a commit was cut."""
+    """Whether a checksum file has this protocol and metadata. A difference shows that a commit was truncated."""
     noted = checksum.get("metadata") or metadata
     same = all(noted.get(key) == metadata.get(key) for key in ("id", "schemaString", "configuration"))
     return same and protocol_of(checksum.get("protocol") or protocol) == protocol_of(protocol)

@@ -1,4 +1,4 @@
-"""The files of one `_delta_log`: which there are, which must be replayed for a version, and what they hold."""
+"""The files of one `_delta_log`: a listing, the files to replay for a version, and their content."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAME = re.compile(
 
 
 class LogFiles:
-    """One listing of a log. Whatever it lacks that a reader needs is an error here, also where Spark says nothing."""
+    """One listing of a log. A missing file that a reader needs is an error here, even if Spark ignores it."""
 
     def __init__(self, table: str, location: str) -> None:
         self._table = table
@@ -32,7 +32,7 @@ class LogFiles:
         self._folder = _file_system(location)
         self._commits: dict[int, int] = {}  # version -> size
         self._checksums: set[int] = set()
-        self._checkpoints: dict[int, dict[str, set[str]]] = {}  # version -> the files of each checkpoint of it
+        self._checkpoints: dict[int, dict[str, set[str]]] = {}  # version -> the files of each of its checkpoints
         self._list()
         if not self._commits and not self._checkpoints:
             raise TableUnreadable(
@@ -44,7 +44,7 @@ class LogFiles:
     def newest(self) -> int:
         """The version a reader sees now."""
         if self._ends_early():
-            self._list()  # the commit may have come between the two names in the first listing
+            self._list()  # the commit may have been written during the first listing
         if self._ends_early():
             raise self.damaged(
                 f"its newest commit is missing: a checksum file names version {max(self._checksums)}, "
@@ -53,7 +53,7 @@ class LogFiles:
         return self._last()
 
     def checkpoint(self, version: int) -> tuple[int, list[str]]:
-        """The newest complete checkpoint up to a version, and its files; -1 where the log starts at its beginning."""
+        """The newest complete checkpoint up to a version, and its files. -1: there is none, replay from version 0."""
         for at in sorted((v for v in self._checkpoints if v <= version), reverse=True):
             for kind, names in sorted(self._checkpoints[at].items()):
                 if len(names) == (int(kind) if kind.isdigit() else 1):
@@ -61,7 +61,7 @@ class LogFiles:
         return -1, []
 
     def commits(self, version: int) -> range:
-        """The commits after the newest checkpoint; every one of them must be there and hold something."""
+        """The commits after the newest checkpoint. Each must exist and must not be empty."""
         if not 0 <= version <= self._last():
             raise TableUnreadable(
                 f"{self._location} has no version {version}",
@@ -75,16 +75,16 @@ class LogFiles:
             if at not in self._commits:
                 raise self.damaged(f"commit {at} is missing in its log")
             if self._commits[at] == 0:
-                # Spark takes it for a commit without actions: the rows it added are gone without an error.
+                # Spark treats it as a commit without actions. The rows it added would be lost without an error.
                 raise self.damaged(f"commit {at} in its log is empty")
         return commits
 
     def commit_actions(self, version: int) -> Iterator[Json]:
-        """What a commit says; nothing where a checkpoint stands in for it."""
+        """The actions of a commit. Empty if a checkpoint replaces it."""
         return self._lines(f"{version:020d}.json") if version in self._commits else iter(())
 
     def checkpoint_actions(self, name: str, kinds: tuple[str, ...]) -> Iterator[Json]:
-        """Some kinds of a checkpoint's actions; the column with the list of files, often huge, stays unread."""
+        """Some kinds of a checkpoint's actions. The column with the list of files, often huge, is not read."""
         if name.endswith(".json"):
             yield from self._lines(name)
             return
@@ -102,7 +102,7 @@ class LogFiles:
             raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}") from error
 
     def checksum(self, version: int) -> Json:
-        """What Delta noted after a commit, for its own use; nothing where it did not, or where it cannot be read."""
+        """The checksum file that Delta wrote after a commit. None: there is none, or it cannot be read."""
         if version not in self._checksums:
             return {}
         try:
@@ -122,7 +122,7 @@ class LogFiles:
         return max([*self._commits, *self._checkpoints])
 
     def _ends_early(self) -> bool:
-        """Delta writes a checksum after its commit: one without a commit means that the commit is gone."""
+        """Delta writes a checksum file after its commit. A checksum file without a commit means a lost commit."""
         return max(self._checksums, default=-1) > self._last()
 
     def _list(self) -> None:
@@ -170,7 +170,7 @@ class LogFiles:
 
 
 def _file_system(location: str) -> FileSystem:
-    """The table's folder as a file system; what is no local path goes through delta-rs, with its credentials."""
+    """The table's folder as a file system. A path that is not local goes through delta-rs, with its credentials."""
     from pyarrow.fs import LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
     if "://" not in location:

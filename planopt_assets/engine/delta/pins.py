@@ -1,4 +1,4 @@
-"""Registered tables without Spark: where they are, which version is the newest, and what it says about itself."""
+"""Registered tables without Spark: location, newest version, and the facts at that version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Pins:
-    """Every table as it was when first looked at: what commits or breaks meanwhile does not exist for this run."""
+    """Every table as it was when first read. This run ignores later commits and later damage."""
 
     def __init__(self) -> None:
         self._seen: dict[str, TableFacts | TableUnreadable] = {}
@@ -24,7 +24,7 @@ class Pins:
         return PinnedTable(name, location, facts.table_id, facts.version)
 
     def facts(self, name: str, location: str) -> TableFacts:
-        """By location: two names of one folder are the same table at the same version."""
+        """Cached by location: two names of one folder are the same table at the same version."""
         if location not in self._seen:
             try:
                 self._seen[location] = read_table_facts(name, location)

@@ -1,4 +1,4 @@
-"""Which tables this Delta can read: asked of a table's protocol before anything is planned, without a JVM."""
+"""Which tables this Delta can read. Checked from the table's protocol before planning, without a JVM."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from planopt_assets.model.table_facts import TableFacts
 
-# What Delta 4.4.0 says about itself; a Spark test asks it again.
+# The features of Delta 4.4.0. A Spark test compares them with the running Delta.
 DELTA = "4.4.0"
 READER_VERSION = 3
 WRITER_VERSION = 7
@@ -29,12 +29,12 @@ WRITER_FEATURES = READER_FEATURES | {
     *("icebergCompatV1", "icebergCompatV2", "icebergCompatV3", "identityColumns", "inCommitTimestamp"),
     *("invariants", "materializePartitionColumns", "rowTracking"),
 }
-# Known to Delta, but such a table is read through its catalog only; planopt reads versions by path.
+# Known to Delta, but such a table is read only through its catalog. planopt reads versions by path.
 NOT_BY_PATH = frozenset({"catalogManaged"})
 
 
 def protocol_gate(facts: TableFacts) -> None:
-    """Refuse a table that cannot be read right; what only writers must know does not matter to a query."""
+    """Refuse a table that cannot be read correctly. Writer features do not matter to a query."""
     if unknown := readable(facts):
         needed = ", ".join(f"`{feature}`" for feature in unknown)
         raise ProtocolUnsupported(
@@ -46,13 +46,13 @@ def protocol_gate(facts: TableFacts) -> None:
 
 
 def readable(facts: TableFacts) -> tuple[str, ...]:
-    """What keeps planopt from reading the table; nothing when it can."""
+    """What prevents planopt from reading the table. Empty if it can."""
     protocol = facts.protocol
     return _unknown("reader", protocol.min_reader, READER_VERSION, protocol.reader_features, READER_FEATURES)
 
 
 def writable(facts: TableFacts) -> tuple[str, ...]:
-    """What keeps planopt from maintaining the table; nothing when it can."""
+    """What prevents planopt from maintaining the table. Empty if it can."""
     protocol = facts.protocol
     return _unknown("writer", protocol.min_writer, WRITER_VERSION, protocol.writer_features, WRITER_FEATURES)
 

@@ -1,4 +1,4 @@
-"""The registered tables of a run: pinned once, and with the reason where one cannot be read."""
+"""The registered tables of a run: pinned once, or with the reason why one cannot be read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    """A table that cannot be read stands in the way of the queries that name it, not of the others."""
+    """A table that cannot be read blocks only the queries that name it."""
 
     def __init__(self, tables: Sequence[Table], pins: Pins, spark: Callable[[], SparkSession]) -> None:
         self._tables, self._pins, self._spark = tables, pins, spark
@@ -31,7 +31,7 @@ class Registry:
 
     @cached_property
     def pinned(self) -> Tables:
-        """Every table that has a log, at the version this run reads."""
+        """Every table with a log, at the version that this run reads."""
         found = []
         for table in self._tables:
             try:
@@ -49,7 +49,7 @@ class Registry:
     def relations(self, arm: Arm) -> RegisteredRelations:
         """What the SQL gate lets a query read in an arm: its own tables, wherever they are, and no other place of them.
 
-        Also tables that turn out to be unusable, which is another answer.
+        Unusable tables are included: they get their own error later.
         """
         if arm.tables not in self._relations:
             unusable = {name: place for name, place in self._locations.items() if name in self.unusable}
@@ -58,7 +58,7 @@ class Registry:
         return self._relations[arm.tables]
 
     def blamed(self, error: Exception) -> tuple[str, ...]:
-        """Unusable tables that this error of Spark is about: they have no view, so Spark does not find them."""
+        """The unusable tables behind this Spark error. They have no view, so Spark does not find them."""
         named = missing_relation(error)
         return tuple(
             name
@@ -67,7 +67,7 @@ class Registry:
         )
 
     def _locate(self, table: Table) -> str:
-        """The path in the workload file, or where Spark's catalog says the table is; its log is not opened."""
+        """The path from the workload file or from Spark's catalog. The log is not opened."""
         if table.catalog is None:
             return str(table.path)
         from pyspark.errors import AnalysisException

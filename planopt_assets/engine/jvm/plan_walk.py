@@ -1,4 +1,4 @@
-"""What every operator of a physical plan says of itself: metrics, estimates, shuffle sizes, hints that reached it."""
+"""Reads every operator of a physical plan: metrics, estimates, shuffle sizes, hints that reached it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
 _METRIC = re.compile(r"SQLMetric\(id: (\d+), name: Some\((.*?)\), value: (-?\d+)\)")
-_MOST = 2**63 - 1  # without statistics the planner multiplies the sizes of joined tables, beyond any number stored
+_MOST = 2**63 - 1  # without statistics the planner multiplies the sizes of joined tables, beyond 64 bits
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _STATISTICS = "org.apache.spark.sql.catalyst.plans.logical.Statistics"
@@ -24,14 +24,14 @@ _MAP_STATISTICS = "org.apache.spark.MapOutputStatistics"
 
 
 class Walked(NamedTuple):
-    """Metric values by accumulator id, and every operator with what the planner reckoned."""
+    """Metric values by accumulator id, and every operator with the planner's estimate."""
 
     metrics: dict[int, int]
     operators: list[Operator]
 
 
 class PlanWalk:
-    """All operators of a plan, top down, with query stages and sub-queries entered."""
+    """All operators of a plan, top down, including query stages and sub-queries."""
 
     def __init__(self, questions: Questions) -> None:
         self._ask = questions
@@ -41,7 +41,7 @@ class PlanWalk:
         return _values(answer for (answer,) in self._ask.answers(plan, self._metrics_alone))
 
     def walk(self, plan: JavaObject) -> Walked:
-        """The same, with what the planner reckoned for each operator and how evenly its shuffle fell."""
+        """The same, with the planner's estimate for each operator and the partition sizes of its shuffle."""
         operators, shuffled = [], NOTHING
         answers = list(self._ask.answers(plan, self._metrics_and_estimates))
         for metrics, rows, size, runtime, width, wrote in answers:
@@ -57,7 +57,7 @@ class PlanWalk:
         return Walked(_values(answer[0] for answer in answers), operators)
 
     def hinted_joins(self, plan: JavaObject) -> list[tuple[str, str]]:
-        """Every join operator whose logical join has a hint: `rightHint=(strategy=broadcast)`, and the operator."""
+        """Every join operator whose logical join has a hint, with that hint: `rightHint=(strategy=broadcast)`."""
         found = self._ask.answers(plan, self._hints)
         return [(hint, text) for hint, text in found if hint not in (NOTHING, "") and "Join" in text.split(" ")[0]]
 
@@ -89,7 +89,7 @@ class PlanWalk:
         return self._ask.chain(self._ask.get(PLAN, "logicalLink"), self._ask.get(OPTION, "isDefined"))
 
     def _estimate(self, getter: str) -> Any:
-        """One of the statistics of the logical operator a physical one stands for."""
+        """One statistic of the logical operator behind a physical one."""
         ask = self._ask
         statistics = (ask.get(PLAN, "logicalLink"), ask.get(OPTION, "get"), ask.get(_LOGICAL, "stats"))
         return ask.when(self._linked, ask.text(*statistics, ask.get(_STATISTICS, getter)))

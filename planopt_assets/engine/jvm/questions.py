@@ -1,7 +1,7 @@
-"""Questions to the operators of a physical plan, put together as Java method handles so that Spark itself asks them.
+"""Questions to the operators of a physical plan, built as Java method handles, so that Spark asks them itself.
 
-py4j costs about 0.3 ms a call, and a large plan has a thousand operators. So a question (a chain of getters that ends
-in a text) is built once, several are bound into one Scala function, and Spark maps it over the plan.
+py4j costs about 0.3 ms per call, and a large plan has a thousand operators. So a question (a chain of getters that ends
+in a text) is built once. Several questions become one Scala function, and Spark maps it over the plan.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from planopt_assets.engine.jvm.bridge import Jvm
 
 NOTHING = "-"
-"""The answer of an operator that a question does not concern."""
+"""The answer of an operator to which a question does not apply."""
 
 PLAN = "org.apache.spark.sql.execution.SparkPlan"
 OPTION, OBJECT, STRING = "scala.Option", "java.lang.Object", "java.lang.String"
 
 
 class Questions:
-    """Builds questions: a handle takes an operator and returns a text."""
+    """Builds questions. A handle takes an operator and returns a text."""
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
@@ -34,7 +34,7 @@ class Questions:
         self._lookup = self._handles.publicLookup()
 
     def answers(self, plan: JavaObject, function: JavaObject) -> Iterator[list[str]]:
-        """What a function of `together` says of every operator, top down, query stages and sub-queries entered."""
+        """The answers of every operator to a function of `together`, top down, with query stages and sub-queries."""
         held = self.jvm.java.util.ArrayList()
         for root in (plan, *each(self._explain.subqueriesAll(plan))):
             held.add(self._explain.mapPlans(root, function))
@@ -42,7 +42,7 @@ class Questions:
             yield from part
 
     def together(self, *questions: Any) -> JavaObject:
-        """One Scala function that asks an operator all of them and gives the answers as a list."""
+        """One Scala function that asks an operator all questions and returns the answers as a list."""
         objects, operator = self.jvm.cls("[Ljava.lang.Object;"), self.jvm.cls(PLAN)
         as_list = self.static("java.util.Arrays", "asList", objects).asCollector(objects, len(questions))
         texts = [q.asType(self.type(self.jvm.cls(OBJECT), operator)) for q in questions]
@@ -64,7 +64,7 @@ class Questions:
         return self._lookup.unreflect(self.jvm.cls(owner).getMethod(method, none))
 
     def given(self, owner: str, method: str, kind: Any, value: Any) -> Any:
-        """A method of one argument, with that argument."""
+        """A method with one argument, which is bound."""
         takes = self.jvm.array(self.jvm.java.lang.Class, kind)
         handle = self._lookup.unreflect(self.jvm.cls(owner).getMethod(method, takes))
         return self._handles.insertArguments(handle, 1, self.jvm.array(self.jvm.java.lang.Object, value))
@@ -74,28 +74,28 @@ class Questions:
         return self._lookup.unreflect(self.jvm.cls(owner).getMethod(method, kinds)).asFixedArity()
 
     def made(self, owner: str, kinds: tuple[Any, ...], *rest: Any) -> Any:
-        """A constructor, given all arguments but the first."""
+        """A constructor with all arguments bound except the first."""
         makes = self.jvm.array(self.jvm.java.lang.Class, *kinds)
         handle = self._lookup.unreflectConstructor(self.jvm.cls(owner).getConstructor(makes))
         return self._handles.insertArguments(handle, 1, self.jvm.array(self.jvm.java.lang.Object, *rest))
 
     def chain(self, first: Any, *rest: Any) -> Any:
-        """One after the other; what comes out of one is cast to what the next one takes."""
+        """Handles in sequence. The result of one is cast to the argument type of the next."""
         for then in rest:
             taken = then.asType(then.type().changeParameterType(0, first.type().returnType()))
             first = self._handles.filterReturnValue(first, taken)
         return first
 
     def text(self, *steps: Any) -> Any:
-        """A question: the steps, and the text of what comes out of them."""
+        """A question: the steps, then the result as text."""
         return self.chain(*steps, self.static(STRING, "valueOf", self.jvm.cls(OBJECT)))
 
     def when(self, test: Any, then: Any) -> Any:
-        """`then` where `test` holds, else nothing; both take any operator, so the test must justify the cast."""
+        """`then` if `test` holds, else nothing. Both take any operator, so the test must make the cast safe."""
         return self._handles.guardWithTest(self._of_operator(test), self._of_operator(then), self._nothing())
 
     def unless(self, test: Any, then: Any) -> Any:
-        """Nothing where `test` holds, else `then`."""
+        """Nothing if `test` holds, else `then`."""
         return self._handles.guardWithTest(self._of_operator(test), self._nothing(), self._of_operator(then))
 
     def is_a(self, name: str) -> Any:

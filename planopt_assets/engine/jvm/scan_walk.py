@@ -1,4 +1,4 @@
-"""Asks every file scan of a plan what it reads, how it was planned and into how many tasks it is split, in one call."""
+"""Reads every file scan of a plan in one call: what it reads, how it was planned, and its number of tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OUTPUT = re.compile(r"^(.*)#(\d+)L?$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class AskedScan:
-    """One file scan; what only Delta's prepared scans know is empty for others."""
+    """One file scan. Fields that only Delta's prepared scans know are empty for others."""
 
     path: str
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class AskedScan:
     tasks: int | None  # None where a join or a sub-query prunes at run time
     version: int | None = None
     skipping: str = ""
-    sizes: tuple[str, str, str] = ("null", "null", "null")  # whole table, after partition filters, left to read
+    sizes: tuple[str, str, str] = ("null", "null", "null")  # whole table, after partition filters, to read
 
     @property
     def prepared(self) -> bool:
@@ -85,7 +85,7 @@ class ScanWalk:
         return ask.together(*(ask.when(ask.is_a(_SCAN), question) for question in questions))
 
     def _tasks(self) -> Any:
-        """Into how many tasks a scan is split; what a join or a sub-query will prune is known only at run time."""
+        """The number of tasks of a scan. If a join or a sub-query prunes it, this is known only at run time."""
         ask = self._ask
         tasks = ask.text(ask.get(_SCAN, "inputRDD"), ask.get("org.apache.spark.rdd.RDD", "getNumPartitions"))
         words = ask.jvm.cls("java.lang.CharSequence")
@@ -96,7 +96,7 @@ class ScanWalk:
         return tasks
 
     def _filters(self, *steps: Any) -> Any:
-        """Predicates as JSON: in an array, which is never evaluated, so that there is one tree."""
+        """Predicates as JSON, inside one array that is never evaluated, so that there is one tree."""
         ask = self._ask
         kinds = (ask.jvm.cls(_SEQUENCE), ask.jvm.java.lang.Boolean.TYPE)
         return ask.text(*steps, ask.get(_ITEMS, "toSeq"), ask.made(_ARRAY, kinds, False), ask.get(_TREE, "toJSON"))

@@ -1,7 +1,7 @@
-"""Compares two results row by row inside Spark: for floating point, and for the order a query promises.
+"""Compares two results row by row inside Spark: for floating point, and for the order of ORDER BY.
 
-Used once for a candidate that would otherwise be accepted; every trial has been compared by digest before.
-Nothing is collected: both results go to scratch files, and only the number of differing rows comes back.
+Used once per candidate, right before it is accepted. Every trial was compared by digest before. Nothing is collected:
+both results go to scratch files, and only the number of differing rows comes back.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _POSITION, _KEY, _PLACE = "position", "key", "place"
 def difference(
     spark: SparkSession, expected: Callable[[], DataFrame], actual: Callable[[], DataFrame], scratch: str
 ) -> str:
-    """What differs between two results, in words; empty when nothing does."""
+    """The difference between two results, as text. Empty if there is none."""
     frame = expected()
     types = [f.dataType for f in frame.schema.fields]
     if [f.dataType for f in actual().schema.fields] != types:
-        return "the columns are not of the same types"
+        return "the columns have different types"
     order = sort_columns(frame)
     try:
         left = _kept(spark, frame, f"{scratch}/expected")
@@ -50,7 +50,7 @@ def difference(
 
 
 def _kept(spark: SparkSession, frame: DataFrame, path: str) -> DataFrame:
-    """The result as files, each row with its place: ids grow along partitions and inside them."""
+    """The result as files, each row with its position: ids grow over the partitions and within them."""
     from pyspark.sql import functions as F
 
     plain = frame.toDF(*[f"c{i}" for i in range(len(frame.columns))])
@@ -87,7 +87,7 @@ def _content(left: DataFrame, right: DataFrame, types: list[DataType], names: li
 
 
 def _sequence(left: DataFrame, right: DataFrame, types: list[DataType], order: tuple[int, ...]) -> str:
-    """Row by row in the promised order; rows that tie on every sort column may stand in any order."""
+    """Row by row in the promised order. Rows that tie on every sort column may be in any order."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -107,11 +107,11 @@ def _sequence(left: DataFrame, right: DataFrame, types: list[DataType], order: t
     for one in same:
         wrong = wrong | ~one
     counts: Any = both.agg(F.count(F.when(wrong, 1))).head()
-    return f"{counts[0]:,} rows stand in another place than ORDER BY puts them" if counts[0] else ""
+    return f"{counts[0]:,} rows are not in the order of ORDER BY" if counts[0] else ""
 
 
 def _close(left: Column, right: Column) -> Column:
-    """Equal, both NULL, both NaN, or within tolerance of the larger."""
+    """Equal, both NULL, both NaN, or within the tolerance, relative to the larger value."""
     from pyspark.sql import functions as F
 
     scale = F.greatest(F.abs(left), F.abs(right))

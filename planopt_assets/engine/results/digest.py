@@ -15,9 +15,9 @@ _WIDE = "decimal(38,0)"  # sums of 64-bit hashes: no overflow below 10^19 rows
 
 
 def with_digest(frame: DataFrame) -> DataFrame:
-    """The same rows, with the digest as an observed metric; costs one pass over rows already in hand.
+    """The same rows, with the digest as an observed metric. It needs no extra read, only a hash of each row.
 
-    Hashing skips NULLs, so `(NULL, 5)` and `(5, NULL)` would be the same: the NULL pattern is hashed too.
+    Spark's hash skips NULLs, so `(NULL, 5)` and `(5, NULL)` would be equal. So the NULL pattern is hashed too.
     """
     from pyspark.sql import functions as F
 
@@ -43,12 +43,12 @@ def with_digest(frame: DataFrame) -> DataFrame:
 
 
 def in_sequence(frame: DataFrame) -> DataFrame:
-    """Of a frame made by `with_digest`, one hash per row in the order of the rows."""
+    """One hash per row, in the order of the rows, of a frame made by `with_digest`."""
     return frame.select(_row_hashes(_columns(frame), [field.dataType for field in frame.schema.fields])[1])
 
 
 def sequence_of(hashes: DataFrame) -> tuple[int, str]:
-    """Runs a frame of `in_sequence`: how many rows, and a digest in which every row has its place."""
+    """Runs a frame of `in_sequence`: the number of rows, and a digest that depends on their order."""
     import hashlib
 
     import numpy as np
@@ -64,7 +64,7 @@ def _columns(frame: DataFrame) -> list[Column]:
 
 
 def _row_hashes(taken: list[Column], types: list[DataType]) -> tuple[Column, Column]:
-    """A row without its floating point, and the whole row to the last bit."""
+    """Two hashes of a row: without its floating point, and of all bits."""
     from pyspark.sql import functions as F
 
     columns = [_hashable(column, kind) for column, kind in zip(taken, types, strict=True)]
@@ -74,7 +74,7 @@ def _row_hashes(taken: list[Column], types: list[DataType]) -> tuple[Column, Col
 
 
 def _with_unique_names(frame: DataFrame) -> DataFrame:
-    """Renamed by position where two columns have one name; elsewhere the plan stays exactly the user's."""
+    """Columns renamed by position if two have the same name. Otherwise the plan is exactly the user's."""
     names = frame.columns
     if len({name.lower() for name in names}) == len(names):
         return frame
@@ -115,7 +115,7 @@ def _sum(column: Column) -> Column:
 
 
 def _hashable(column: Column, kind: DataType) -> Column:
-    """Maps have no order and no hash in Spark: they are hashed as their sorted JSON entries; variants as JSON."""
+    """Spark has no hash for maps: they are hashed as sorted JSON entries. Variants are hashed as JSON."""
     from pyspark.sql import functions as F
 
     text = kind.simpleString()

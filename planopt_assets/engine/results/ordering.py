@@ -1,4 +1,4 @@
-"""Does a query promise an order, and by which of its result columns?"""
+"""Whether a query promises an order, and by which of its result columns."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Operators that pass rows on in the order they get them.
+# Operators that keep the order of rows.
 _KEEP_ORDER = frozenset({"Project", "GlobalLimit", "LocalLimit", "Offset", "SubqueryAlias", "View", "WithCTE", "Tail"})
 
 
 def sort_columns(frame: DataFrame) -> tuple[int, ...] | None:
-    """Positions of the result columns a top-level ORDER BY sorts by; None where the query promises no order.
+    """Positions of the result columns of a top-level ORDER BY. None: the query promises no order.
 
-    Empty where it sorts by something that is not in the result: then only the exact sequence will do.
+    Empty: it sorts by something that is not in the result. Then only the exact sequence counts as equal.
     """
     plan: Any = frame._jdf.queryExecution().analyzed()
     output = plan.output()

@@ -1,1 +1,1 @@
-"""The parts of reading `EXPLAIN FORMATTED`: its tree, its paragraphs, and what a paragraph says of an operator."""
+"""Reads `EXPLAIN FORMATTED`: its tree, its paragraphs, and the details of an operator in a paragraph."""

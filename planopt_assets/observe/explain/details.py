@@ -1,4 +1,4 @@
-"""What a paragraph says of its operator, written the way Spark's plan tree writes it."""
+"""The details of an operator from its paragraph, in the form of Spark's plan tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SCAN = ("Output", "Batched", "Bucketed", "Location", "PartitionFilters", "Pushe
 _JOIN = ("Left keys", "Right keys", "Join type", "Join condition")
 _AGGREGATE = ("Input", "Keys", "Functions", "Aggregate Attributes", "Results")
 _ANY = ("Left output", "Right output", "Output", "Input", "Arguments")
-# Fields that hold no literal: what looks like the next field behind them is the next field.
+# Fields without literals: what looks like the next field after them really is the next field.
 _PLAIN = frozenset({"Input", "Left output", "Right output", "Batched", "Join type"})
 _SIDE = re.compile(r" (Build(?:Left|Right))$")
 _LOCATION = re.compile(r"(\w+) (\[[^\n]*\])")
@@ -18,7 +18,7 @@ _SPLITS = re.compile(r"splits=Some\((\d+)\)")
 
 
 def detail(kind: str, label: str, body: str, reused: str | None = None) -> str:
-    """One line for an operator; `label` is its name in the tree, `reused` the line of the exchange it reuses.
+    """One line for an operator. `label` is its name in the tree, `reused` the line of the exchange it reuses.
 
     >>> detail("Filter", "Filter", "Input [1]: [a#1]\\nCondition : (a#1 > 2)")
     'Filter (a#1 > 2)'
@@ -45,7 +45,7 @@ def detail(kind: str, label: str, body: str, reused: str | None = None) -> str:
 
 
 def fewest_children(body: str) -> int:
-    """How many children an operator has at least, by what it says of itself."""
+    """The least number of children of an operator, by its paragraph."""
     if body.startswith(("Join type:", "Left keys", "Left output")):
         return 2
     return 1 if re.search(r"^Input(?: \[\d+\])?: ", body, re.MULTILINE) else 0
@@ -73,7 +73,7 @@ def _scan(kind: str, fields: dict[str, str]) -> str:
 
 
 def scan_metadata(kind: str, body: str) -> dict[str, str]:
-    """What the plan tree holds apart for a file scan; nothing for any other operator."""
+    """The metadata that the plan tree has for a file scan. Empty for any other operator."""
     return _metadata(_fields(body, _SCAN)) if kind.startswith("Scan") and "\nLocation:" in body else {}
 
 

@@ -1,7 +1,7 @@
-"""A formatted plan cut into its blocks: the plan and each sub-query, every block a tree and a paragraph per operator.
+"""A formatted plan cut into blocks: the plan and each sub-query. A block is a tree and a paragraph per operator.
 
-A string literal may hold anything, also lines that look like the text around it. So nothing is found by its look alone:
-a paragraph must carry a number and a name that the tree has, and where two places would do, the text is refused.
+A string literal may contain lines that look like the text around it. So nothing is recognised by its form alone: a
+paragraph must have a number and a name from the tree. If two places would fit, the text is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _JOIN_LABEL = re.compile(r"(\S*(?:Join|CartesianProduct)\S*) (?:Inner|Cross|Left
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """What the text says of one operator: its exact name, its fields, and the exchange it reuses."""
+    """The paragraph of one operator: its exact name, its fields, and the exchange it reuses."""
 
     kind: str
     body: str
@@ -33,7 +33,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Subquery:
-    """A plan inside an expression of operator `host`; no tree where another sub-query is reused."""
+    """A plan inside an expression of operator `host`. No tree if another sub-query is reused."""
 
     host: int
     expression: str
@@ -42,7 +42,7 @@ class Subquery:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A whole formatted plan; operator numbers are unique over all its blocks."""
+    """A whole formatted plan. Operator numbers are unique over all its blocks."""
 
     tree: TreeNode
     subqueries: tuple[Subquery, ...]
@@ -50,7 +50,7 @@ class Explained:
 
 
 def read_explained(text: str) -> Explained:
-    """Cut `text` into blocks; every operator of every tree has exactly one paragraph, and nothing is left over."""
+    """Cut `text` into blocks. Every operator of every tree has exactly one paragraph, and no text is left over."""
     if not text.startswith(_TITLE):
         raise ExplainUnreadable("the text does not begin with `== Physical Plan ==`")
     reader = _Reader(text)
@@ -77,7 +77,7 @@ def read_explained(text: str) -> Explained:
 
 
 def all_nodes(tree: TreeNode) -> Iterator[TreeNode]:
-    """Every line of a tree in the order it is drawn, both sections of an adaptive plan."""
+    """Every line of a tree in drawing order, with both sections of an adaptive plan."""
     stack = [tree]
     while stack:
         node = stack.pop()
@@ -87,7 +87,7 @@ def all_nodes(tree: TreeNode) -> Iterator[TreeNode]:
 
 
 class _Reader:
-    """A place in the text, and the paragraphs read so far."""
+    """A position in the text, and the paragraphs read so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -112,7 +112,7 @@ class _Reader:
         return found
 
     def block(self, *boundaries: re.Pattern[str], tail: int = 1) -> TreeNode:
-        """A tree and the paragraphs of its operators, up to the first of `boundaries` there is or the text's end."""
+        """A tree and the paragraphs of its operators, up to the first of `boundaries` or the end of the text."""
         end = self.text.find("\n\n", self.at)
         if end < 0:
             raise ExplainUnreadable("the text ends inside the tree")
@@ -135,7 +135,7 @@ class _Reader:
         return tree
 
     def check_that_every_number_has_its_place(self) -> None:
-        """Spark counts operators from 1 without a gap: a number left over belongs to a tree that was not read."""
+        """Spark numbers operators from 1 without gaps. A number left over belongs to a tree that was not read."""
         numbers = {*self._headers, *range(1, max(self.paragraphs, default=0) + 1)}
         if left_over := numbers - set(self.paragraphs):
             raise ExplainUnreadable(f"operator {min(left_over)} is in no tree")
@@ -149,7 +149,7 @@ class _Reader:
         return found[0]
 
     def _block_end(self, start: int, boundaries: tuple[re.Pattern[str], ...], tail: int) -> int:
-        """Where the last paragraph ends; it begins before `start`, which is behind its first line."""
+        """The end of the last paragraph. `start` is after its first line."""
         for boundary in boundaries:
             found = [f.start() for f in boundary.finditer(self.text, start - 1)]
             if len(found) > 1:
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def _then(literal: str, pattern: str) -> re.Pattern[str]:
-    """A boundary right behind the line feed that closes the last paragraph."""
+    """A boundary right after the line feed that ends the last paragraph."""
     return re.compile(f"\n{re.escape(literal)}{pattern}")
 
 

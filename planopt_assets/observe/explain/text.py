@@ -1,8 +1,8 @@
-"""From the text of `EXPLAIN FORMATTED` to a `Plan`: the second extractor, also for plans that come only as text.
+"""From the text of `EXPLAIN FORMATTED` to a `Plan`: the second extractor, also for plans that exist only as text.
 
-The text is turned into the tree the first extractor reads and then normalised by the same code, so both agree on
-what is a shell, what is reused and how ids are numbered. What the text does not say is left out: a scan's data filters,
-and what stands below an operator that adaptive execution found empty.
+The text is turned into the tree that the first extractor reads, and then normalised by the same code. So both agree on
+wrappers, reuse and the numbering of ids. The text does not show a scan's data filters, nor what is below an operator
+that adaptive execution found empty. Both are omitted.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from planopt_assets.observe.plans.normalise import normalise
 EXTRACTOR = "explain-formatted@1"
 
 _HELD = "InMemoryRelation"  # drawn between a cached scan and the cached plan; the plan tree has no such node
-_EMPTY = "EmptyRelation"  # what is drawn below it are logical operators, some of which never ran
+_EMPTY = "EmptyRelation"  # below it are logical operators, some of which never ran
 _SUBQUERY_NAME = re.compile(r"[\w-]+#\d+")
 _SUBQUERY_ID = re.compile(r",? ?\[id=#\d+\]")
 _MENTION = re.compile(r"\b((?:scalar-)?subquery|dynamicpruning|ScalarSubquery)#(\d+)")
-_PUSHED = "ScalarSubquery"  # how pushed filters mention a sub-query: by a number of their own
+_PUSHED = "ScalarSubquery"  # pushed filters refer to a sub-query by a separate number
 _BROADCASTS = frozenset({"BroadcastExchange", "BroadcastQueryStage", "ReusedExchange"})
 _ADAPTIVE = "AdaptiveSparkPlan"
 _STAGES = frozenset({_ADAPTIVE, "ResultQueryStage"})
@@ -37,7 +37,7 @@ Info = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ExplainRow:
-    """One line of the tree: its place, its operator number (none below an empty relation), name and paragraph."""
+    """One line of the tree: position, operator number (none below an empty relation), name and paragraph."""
 
     position: int
     node_id: int | None
@@ -46,9 +46,9 @@ class ExplainRow:
 
 
 def parse_formatted(text: str, *, phase: str, tables: Mapping[str, str], first_id: int = 0) -> Plan:
-    """The plan a formatted text shows; of an executed adaptive plan, `phase` says which of its two sections.
+    """The plan in a formatted text. An executed adaptive plan has two sections; `phase` selects one.
 
-    The arguments are those of `normalise`. A text that is cut or can be read in two ways raises `ExplainUnreadable`.
+    The arguments are those of `normalise`. A truncated or ambiguous text raises `ExplainUnreadable`.
 
     >>> text = "== Physical Plan ==\\nRange (1)\\n\\n\\n(1) Range\\nOutput [1]: [id#7L]\\nArguments: Range (0, 9)\\n\\n"
     >>> [(n.kind, n.detail) for n in parse_formatted(text, phase="initial", tables={}).nodes]
@@ -59,14 +59,14 @@ def parse_formatted(text: str, *, phase: str, tables: Mapping[str, str], first_i
 
 
 def formatted_tree(text: str, *, phase: str, first_id: int = 0) -> Info:
-    """The same plan as the tree the first extractor reads, without metrics: a text has none."""
+    """The same plan as the tree that the first extractor reads, but without metrics: the text has none."""
     explained = read_explained(text)
     _check_finished(explained, phase)
     return _Assembly(explained, phase, first_id).info(explained.tree)
 
 
 def explain_rows(text: str) -> list[ExplainRow]:
-    """EXPLAIN as rows: every line of the plan's tree, then of each sub-query's, with what is said of its operator."""
+    """EXPLAIN as rows: every line of the plan's tree, then of each sub-query, with the paragraph of its operator."""
     explained = read_explained(text)
     trees = [explained.tree, *(s.tree for s in explained.subqueries if s.tree)]
     nodes = [node for tree in trees for node in all_nodes(tree)]
@@ -80,7 +80,7 @@ def _check_finished(explained: Explained, phase: str) -> None:
 
 
 def _finished(explained: Explained, root: TreeNode) -> bool:
-    """A plan without adaptive execution is final as it stands."""
+    """A plan without adaptive execution is always final."""
     if root.id is None or root.label != _ADAPTIVE:
         return True
     told = re.search(r"^Arguments: isFinalPlan=(true|false)$", explained.paragraphs[root.id].body, re.MULTILINE)
@@ -90,7 +90,7 @@ def _finished(explained: Explained, root: TreeNode) -> bool:
 
 
 class _Assembly:
-    """The tree of the plan, with each sub-query under the operator that holds it, as Spark's plan tree has it."""
+    """The tree of the plan, with each sub-query under its host operator, as in Spark's plan tree."""
 
     def __init__(self, explained: Explained, phase: str, first_id: int) -> None:
         self._explained = explained
@@ -127,7 +127,7 @@ class _Assembly:
         return detail(paragraph.kind, label, paragraph.body, reused)
 
     def _check_hosts(self, number: int, body: str, hosted: list[Subquery]) -> None:
-        """Spark lists the sub-queries of the executed section only, and a cut text may have lost them."""
+        """Spark lists sub-queries of the executed section only. A truncated text may have lost them."""
         mentioned = {(name, n) for name, n in _MENTION.findall(body) if int(n) >= self._first_id}
         listed = {mention for subquery in hosted for mention in _MENTION.findall(subquery.expression)}
         if (mentioned and not hosted) or any(name != _PUSHED for name, _ in mentioned - listed):
@@ -144,7 +144,7 @@ class _Assembly:
         return _info(kind, f"{kind} {names[-1]}", [self.info(subquery.tree, cached)])
 
     def _subquery_kind(self, expression: str, tree: TreeNode) -> str:
-        """The node Spark puts on top; the text does not name it where the sub-query prunes partitions."""
+        """The top node of a sub-query. The text does not name it if the sub-query prunes partitions."""
         if expression.startswith("Subquery "):
             return "Subquery"
         root = tree
@@ -156,7 +156,7 @@ class _Assembly:
 
 
 def _hosted(explained: Explained) -> dict[int, list[Subquery]]:
-    """The sub-queries of each operator in order; a plan that is drawn twice lists those inside it twice."""
+    """The sub-queries of each operator in order. A plan that is drawn twice lists its sub-queries twice."""
     drawn = Counter(_visited(explained.tree))
     listed: dict[int, list[Subquery]] = {}
     for subquery in explained.subqueries:
@@ -171,7 +171,7 @@ def _hosted(explained: Explained) -> dict[int, list[Subquery]]:
 
 
 def _visited(tree: TreeNode) -> Iterator[int]:
-    """The operators whose sub-queries Spark lists: those of the executed section, and none inside a cached table."""
+    """The operators whose sub-queries Spark lists: the executed section, except inside a cached table."""
     stack = [tree]
     while stack:
         node = stack.pop()

@@ -1,8 +1,8 @@
 """The tree at the top of a formatted plan: lines with `:-` and `+-` arms, read by a strict grammar.
 
-Columns alone would do for simple trees, but Spark draws the sections of an adaptive plan inside a cached table too far
-to the left. So every child's arm must stand exactly where its parent's name begins, `:-` must be followed by a sibling,
-`+-` must be the last, and no line may be left over: a line that could belong to two parents fails one of these.
+Indentation alone is not enough: Spark draws the sections of an adaptive plan inside a cached table too far to the left.
+So every child's arm must start exactly at its parent's name, `:-` must be followed by a sibling, `+-` must be the last,
+and no line may be left over. A line that could belong to two parents fails one of these rules.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _LINE = re.compile(
     r"(?:, [^\n]*| \(columnarIn=\w+, columnarOut=\w+\))?"
 )
 _SECTION = re.compile(r" *\+- == (Final Plan|Current Plan|Initial Plan) ==")
-_STEP = 3  # columns from a parent to its child; what an operator holds without being its parent is a step further in
-_DEEPEST = 200  # what Python's stack surely holds; the deepest plan of TPC-DS has 51
+_STEP = 3  # columns from a parent to its child; a held plan (`_HOLDERS`) is one step further in
+_DEEPEST = 200  # safe for Python's stack; the deepest plan of TPC-DS has 51
 _HOLDERS = re.compile(r"InMemory(?:TableScan|Relation)|Scan In-memory table .*|CommandResult|Execute .*|\w+Command")
 
 
 @dataclass(frozen=True, slots=True)
 class TreeNode:
-    """One line: `label` is the name with a join's type and side, `id` none where Spark gave no number."""
+    """One line. `label` is the name with a join's type and side. `id` is None if Spark gave no number."""
 
     label: str
     id: int | None
@@ -36,14 +36,14 @@ class TreeNode:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    column: int  # where the name begins
+    column: int  # where the name starts
     arm: str
     label: str
     id: int | None
 
 
 def read_tree(text: str) -> TreeNode:
-    """The tree these lines draw.
+    """The tree in these lines.
 
     >>> read_tree("Project (2)\\n+- Scan parquet  (1)").children[0].label
     'Scan parquet'
@@ -60,7 +60,7 @@ def read_tree(text: str) -> TreeNode:
 
 
 def _node(lines: list[str], at: int) -> tuple[TreeNode, int]:
-    """The operator in line `at` with everything under it, and the line after that."""
+    """The operator in line `at` with everything below it, and the number of the line after that."""
     line = _line(lines[at])
     at += 1
     section = _SECTION.fullmatch(lines[at]) if at < len(lines) else None
@@ -86,7 +86,7 @@ def _section_root(lines: list[str], at: int) -> tuple[TreeNode, int]:
 
 
 def _children(lines: list[str], at: int, arm_column: int) -> tuple[tuple[TreeNode, ...], int]:
-    """The siblings whose arms stand at `arm_column`: any number of `:-`, closed by one `+-`."""
+    """The siblings with their arms at `arm_column`: any number of `:-`, then one `+-`."""
     found: list[TreeNode] = []
     closed = True
     while at < len(lines) and not _SECTION.fullmatch(lines[at]):

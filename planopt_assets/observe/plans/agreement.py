@@ -1,8 +1,8 @@
-"""Do two readings of one plan say the same? What both extractors can tell of each operator, compared strictly.
+"""Compares two readings of one plan: the facts that both extractors give for each operator, strictly.
 
-Expression ids are numbered by first appearance, and the two readings do not mention them in the same order. They are
-compared through one mapping for the whole plan: wherever one reading has `a#3`, the other must have the same partner
-again, in both directions. The name before `#` belongs to the id: a literal such as `Brand#45` is its own partner.
+Expression ids are numbered by first appearance, and the two readings mention them in different orders. So ids are
+compared through one mapping for the whole plan: wherever one reading has `a#3`, the other must always have the same
+partner, in both directions. The name before `#` belongs to the id: a literal such as `Brand#45` is its own partner.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _PARTITIONING = re.compile(r"Exchange (\w+)")
 _TAKE = re.compile(
     r"TakeOrderedAndProject\(limit=(\d+)(?:, offset=(\d+))?, orderBy=(\[.*\]), output=(\[.*\])\)", re.DOTALL
 )
-_BARE_COLUMN = re.compile(r"^(\w+#\d+): boolean$")  # only the plan tree adds the type, and only to a column by itself
+_BARE_COLUMN = re.compile(r"^(\w+#\d+): boolean$")  # only the plan tree adds the type, and only to a column alone
 _SUBQUERY_NAME = re.compile(r"[\w-]+#\d+")
 _SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Essence:
-    """What both extractors tell of one operator: `facts` are pairs of a name for people and a value."""
+    """What both extractors say about one operator. `facts` are pairs of a readable name and a value."""
 
     parent: int
     kind: str
@@ -55,7 +55,7 @@ def essence(plan: Plan) -> tuple[Essence, ...]:
 
 
 def disagreements(primary: Plan, text: Plan) -> tuple[str, ...]:
-    """What the two readings of one plan say differently, for people; empty when they agree."""
+    """The differences between two readings of one plan, as readable text. Empty if they agree."""
     ours, theirs = essence(primary), essence(text)
     names = f"{primary.extractor} and {text.extractor}"
     found = []
@@ -68,7 +68,7 @@ def disagreements(primary: Plan, text: Plan) -> tuple[str, ...]:
         place = f"operator {index} ({one.kind})"
         if one.kind != other.kind:
             found.append(f"operator {index} is {one.kind} and {other.kind}")
-            break  # whatever follows is shifted
+            break  # everything after it is shifted
         if one.parent != other.parent:
             found.append(f"{place} is under operator {one.parent} and {other.parent}")
         found.extend(f"{place}: {difference}" for difference in _different_facts(one, other, partners))
@@ -86,7 +86,7 @@ def _different_facts(one: Essence, other: Essence, partners: _Partners) -> Itera
 
 
 class _Partners:
-    """Which id of one reading is which of the other, as far as the plan has been compared."""
+    """The mapping of ids between the two readings, as far as the plan has been compared."""
 
     def __init__(self) -> None:
         self._there: dict[tuple[str, str], tuple[str, str]] = {}

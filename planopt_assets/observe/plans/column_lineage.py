@@ -1,8 +1,8 @@
-"""Column lineage from the analysed plan: what a query needs of each table, and what its columns are made from.
+"""Column lineage from the analysed plan: the columns a query needs of each table, and the origins of its outputs.
 
-The plan is turned into a graph of columns. Each operator's columns point to those they are computed from; each
-operator also has columns that decide which rows there are (predicates, keys). Both questions are then reachability:
-an output comes from the table columns below it; required is what the outputs and all live operators lead to.
+The plan becomes a graph of columns. A column points to those it is computed from. An operator also points to the
+columns that decide which rows it has (predicates, keys). Both questions are then reachability: the origins of an output
+are the table columns it reaches; required are the table columns that the outputs and all live operators reach.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ UNREGISTERED = "unregistered"
 
 @dataclass(eq=False, slots=True)
 class _Column:
-    """A column of an operator: what its value is computed from, and the sub-queries whose rows it depends on."""
+    """A column of an operator: the columns it is computed from, and the sub-queries whose rows it depends on."""
 
     name: str
     table: str = ""  # for a column of a table
     made_from: list[_Column] = field(default_factory=list)
-    also_needs: list[_Column] = field(default_factory=list)  # correlated columns: they choose rows of a sub-query
+    also_needs: list[_Column] = field(default_factory=list)  # correlated columns: they select rows of a sub-query
     queries: list[_Relation] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
 class _Relation:
-    """An operator's columns by expression id, and what decides on its rows and on those of all operators below."""
+    """An operator's columns by expression id, and the columns that decide on its rows and on all rows below."""
 
     columns: list[tuple[int, _Column]]
     decided_by: _Column
@@ -49,7 +49,7 @@ class _Relation:
 _Columns = list[tuple[int, _Column]]
 _Scope = Mapping[int, _Column]
 
-# Operators that hand every column on, whose expressions only decide on rows or on their order.
+# Operators that pass every column on. Their expressions only decide on rows or their order.
 _PASS_ON = frozenset(
     {
         *("SubqueryAlias", "View", "Filter", "Sort", "GlobalLimit", "LocalLimit", "LimitAll", "Offset", "Sample"),
@@ -62,8 +62,8 @@ _PASS_ON = frozenset(
 def column_lineage(plan: Flat, tables: Mapping[str, str], leaves: Mapping[int, str] | None = None) -> ColumnLineage:
     """Lineage of an analysed plan as JSON.
 
-    `tables` maps what a plan calls a table (view, catalog name or path) to its registered name. Where a plan has no
-    name above a leaf, `leaves` maps the expression id of one of its columns to the registered name.
+    `tables` maps a table's name in the plan (view, catalog name or path) to its registered name. For a leaf without a
+    name, `leaves` maps the expression id of one of its columns to the registered name.
     """
     reader = _Reader({name.lower(): table for name, table in tables.items()}, leaves or {})
     root = reader.relation(plan, {})
@@ -82,7 +82,7 @@ def _origins(column: _Column) -> tuple[str, ...]:
 
 
 def _reached(start: Iterable[_Column], *, needs: bool) -> Iterator[_Column]:
-    """Columns that others are made from; with `needs`, also those that decide on rows of sub-queries on the way."""
+    """The columns that these are computed from. With `needs`, also those that decide on rows of sub-queries."""
     stack = list(start)
     seen: set[_Column] = set()
     while stack:
@@ -98,7 +98,7 @@ def _reached(start: Iterable[_Column], *, needs: bool) -> Iterator[_Column]:
 
 
 def _decisions(relations: Iterable[_Relation]) -> list[_Column]:
-    """What decides on the rows of these relations, which includes those below them."""
+    """The columns that decide on the rows of these relations and of those below them."""
     stack = list(relations)
     seen: set[_Relation] = set()
     while stack:
@@ -128,7 +128,7 @@ class _Reader:
         return done[id(root)]
 
     def _operator(self, node: Node, below: list[_Relation], outer: _Scope, names: Iterable[str]) -> _Relation:
-        """The columns of an operator and what decides on its rows; at first, whatever comes from below."""
+        """The columns of an operator and what decides on its rows. It starts with the columns from below."""
         passed = [pair for relation in below for pair in relation.columns]
         scope = {**outer, **dict(passed)}
         relation = _Relation(passed, _Column(f"rows of {node.kind}"), list(below))
@@ -168,7 +168,7 @@ class _Reader:
                 query = self.relation(right[0]["plan"], scope)
                 relation.columns = [*passed, *query.columns]
                 relation.below.append(query)
-            case "WithCTE":  # a definition counts where it is used
+            case "WithCTE":  # a definition counts only where it is used
                 relation.columns = below[-1].columns
                 relation.below = [below[-1]]
             case "CTERelationDef":
@@ -199,7 +199,7 @@ class _Reader:
                 column.table = table
 
     def _opaque(self, relation: _Relation, fields: Json, scope: _Scope) -> None:
-        """A function over whole rows, or an operator not known here: everything it sees may be in what it makes."""
+        """A function over whole rows, or an unknown operator: each output may depend on every input column."""
         self._use(relation.decided_by, _all_expressions(fields), scope)
         relation.decided_by.made_from += [column for _, column in relation.columns]
         made = _declared(fields.get("output"))
@@ -208,7 +208,7 @@ class _Reader:
         relation.columns = made or relation.columns
 
     def _loop(self, fields: Json, below: list[_Relation]) -> _Columns:
-        """A recursion: its columns come from both branches, and its second branch reads them again."""
+        """A recursion: its columns come from both branches, and the second branch reads them again."""
         columns = _side_by_side([r.columns for r in below])
         for references in self.loops.pop(fields["id"], ()):
             _made_from(references, columns)
@@ -218,7 +218,7 @@ class _Reader:
     # Expressions
 
     def _computed(self, value: object, scope: _Scope) -> _Columns:
-        """The columns of a SELECT list: handed on as they are, or computed and named."""
+        """The columns of a SELECT list: passed on unchanged, or computed and named."""
         columns: _Columns = []
         for flat in expressions(value):
             column = _Column(flat[0]["name"])
@@ -227,7 +227,7 @@ class _Reader:
         return columns
 
     def _use(self, user: _Column, used: Iterable[Flat], scope: _Scope) -> None:
-        """Let `user` depend on every column and sub-query in these expressions."""
+        """Make `user` depend on every column and sub-query in these expressions."""
         for flat in used:
             at = 0
             while at < len(flat):
@@ -242,7 +242,7 @@ class _Reader:
                 at += 1
 
     def _subquery(self, user: _Column, flat: Flat, at: int, scope: _Scope) -> int:
-        """A sub-query gives its value and has rows of its own; returns where its expression ends."""
+        """A sub-query gives a value and has its own rows. Returns the end of its expression."""
         end = after_subtree(flat, at)
         query = self.relation(flat[at]["plan"], scope)
         user.queries.append(query)
@@ -265,7 +265,7 @@ def _all_expressions(fields: Json) -> Iterator[Flat]:
 
 
 def _names_of_leaves(root: Node) -> dict[int, tuple[str, ...]]:
-    """What the views and aliases directly above each leaf call it, the nearest first, in lower case."""
+    """The names of each leaf in the views and aliases directly above it, nearest first, in lower case."""
     names: dict[int, tuple[str, ...]] = {}
     stack: list[tuple[Node, tuple[str, ...]]] = [(root, ())]
     while stack:
@@ -296,7 +296,7 @@ _NAMES: dict[str, Callable[[Json], tuple[str, ...]]] = {"SubqueryAlias": _alias_
 
 
 def _side_by_side(relations: list[_Columns]) -> _Columns:
-    """Columns of a UNION: called as in the first branch, made from the same place in all of them."""
+    """Columns of a UNION: named as in the first branch, computed from the same position in all branches."""
     return [
         (pairs[0][0], _Column(pairs[0][1].name, made_from=[column for _, column in pairs]))
         for pairs in zip(*relations, strict=True)

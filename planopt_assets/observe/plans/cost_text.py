@@ -1,4 +1,4 @@
-"""Estimates from the text of EXPLAIN COST: the last resort, for plans that come without any other."""
+"""Estimates from the text of EXPLAIN COST, used if a plan has no other estimates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KiB", "MiB", "Gi
 
 
 def cost_estimate(text: str) -> Estimate:
-    """What the planner reckons the whole query puts out; the text rounds, so this is near, not exact.
+    """The planner's estimate of the query's output. The text rounds, so it is not exact.
 
     >>> cost_estimate("Aggregate [n#1], Statistics(sizeInBytes=1.5 KiB, rowCount=3)")
     Estimate(rows=3, bytes=1536, source='explain', at_runtime=False)

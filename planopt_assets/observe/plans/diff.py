@@ -1,4 +1,4 @@
-"""What changed between two plans, operator by operator, as text a person can read."""
+"""The differences between two plans, operator by operator, as readable text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PUSHED = re.compile(r"PushedFilters: (\[.*?\]), ReadSchema: ")
 
 
 def plan_diff(before: Plan, after: Plan, splits_before: Splits, splits_after: Splits) -> str:
-    """A unified diff of the two operator trees, `-` before and `+` after; empty when nothing changed.
+    """A unified diff of the two operator trees, `-` before and `+` after. Empty if nothing changed.
 
     >>> plan_diff(Plan("initial", (), "x"), Plan("initial", (), "x"), {"t": [65]}, {"t": [3]})
     '-scan of t in 65 tasks\\n+scan of t in 3 tasks'
@@ -24,9 +24,9 @@ def plan_diff(before: Plan, after: Plan, splits_before: Splits, splits_after: Sp
 
 
 def pushed_diff(before: Plan, after: Plan) -> str:
-    """What scans hand to their readers, where that changed: a rewritten predicate leaves every operator as it was.
+    """Changes in the filters that scans push to their readers. A rewritten predicate changes no operator.
 
-    Worked: `(day = 5 AND f(x)) OR (day = 7 AND g(x))` is not handed on, its companion is:
+    Worked: `(day = 5 AND f(x)) OR (day = 7 AND g(x))` is not pushed, its added clause is:
     `-scan of sales is handed []` and `+scan of sales is handed [Or(EqualTo(day,5),EqualTo(day,7))]`.
     """
     return _diff(_handed(before), _handed(after))
@@ -43,7 +43,7 @@ def _diff(before: Sequence[str], after: Sequence[str]) -> str:
 
 
 def outline(plan: Plan, splits: Splits) -> list[str]:
-    """The operator tree, one line each, indented by depth; then how each scan is split."""
+    """The operator tree, one line per operator, indented by depth; then the tasks of each scan."""
     depth = {ROOT: -1}
     lines = []
     for node in plan.nodes:

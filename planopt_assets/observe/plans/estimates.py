@@ -1,4 +1,4 @@
-"""How far the planner's estimates were from what happened, operator by operator. Pure."""
+"""Errors of the planner's estimates against the actual values, operator by operator. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from planopt_assets.observe.plans.cost_text import cost_estimate
 from planopt_assets.observe.plans.fingerprint import scanned_table
 from planopt_assets.observe.plans.metrics import DATA_SIZE, actual_rows
 
-ROW_HEADER = 8  # Spark adds this to the width of every row it reckons with
-# Times by name, each with how many of its units are a millisecond.
+ROW_HEADER = 8  # Spark adds this to the width of every row it estimates
+# Time metrics by name, each with its units per millisecond.
 _TIMES = {
     "scan time": 1,
     "time to build": 1,
@@ -26,7 +26,7 @@ _TIMES = {
 
 
 def with_first_estimates(final: Plan, initial: Plan) -> Plan:
-    """The final plan with what was reckoned before anything ran: above a finished stage Spark already knows better."""
+    """The final plan with the estimates from before the run. Above a finished stage, Spark has corrected its own."""
     before = {(n.kind, n.detail): n.estimate for n in initial.nodes if n.estimate.bytes is not None}
     return replace(
         final,
@@ -38,7 +38,7 @@ def with_first_estimates(final: Plan, initial: Plan) -> Plan:
 
 
 def with_text_estimate(plan: Plan, cost: str | None) -> Plan:
-    """Where no operator has an estimate, the root gets the one EXPLAIN COST shows."""
+    """If no operator has an estimate, the root gets the one of EXPLAIN COST."""
     if cost is None or not plan.nodes or any(n.estimate.source != "none" for n in plan.nodes):
         return plan
     root, *rest = plan.nodes
@@ -46,7 +46,7 @@ def with_text_estimate(plan: Plan, cost: str | None) -> Plan:
 
 
 def with_log_rows(plan: Plan, scans: Sequence[ScanFacts]) -> Plan:
-    """The same plan; scans get the rows that Delta's log counts in the files left to read, the planner has none."""
+    """The same plan, in which scans have the rows that Delta's log counts in the files to read. Spark has none."""
     left: dict[str, list[ScanFacts]] = {}
     for scan in scans:
         left.setdefault(scan.table, []).append(scan)
@@ -63,7 +63,7 @@ def with_log_rows(plan: Plan, scans: Sequence[ScanFacts]) -> Plan:
 
 
 def actual_bytes(node: PlanNode) -> int | None:
-    """What an exchange weighed; elsewhere rows times the planner's own width, so that like is compared with like."""
+    """Bytes of an exchange as measured. Elsewhere rows times the planner's row width, as in its estimate."""
     if (size := node.metric(DATA_SIZE)) is not None:
         return size
     rows = actual_rows(node)
@@ -71,7 +71,7 @@ def actual_bytes(node: PlanNode) -> int | None:
 
 
 def misjudged(node: PlanNode) -> Misjudged | None:
-    """By rows where the estimate has them, else by bytes; None where nothing can be compared.
+    """The error by rows if the estimate has rows, else by bytes. None: nothing to compare.
 
     >>> node = PlanNode(0, -1, "Filter", "", (("number of output rows", 9),), Estimate(rows=999, source="plan"))
     >>> misjudged(node).factor
@@ -86,7 +86,7 @@ def misjudged(node: PlanNode) -> Misjudged | None:
 
 
 def operator_ms(node: PlanNode) -> int | None:
-    """The time Spark booked on this operator, where it did; summed over tasks.
+    """The time that Spark recorded for this operator, summed over tasks. None: no time was recorded.
 
     >>> operator_ms(PlanNode(0, -1, "Exchange", "", (("fetch wait time", 3), ("shuffle write time", 4_000_000))))
     7
@@ -96,11 +96,11 @@ def operator_ms(node: PlanNode) -> int | None:
 
 
 def misled_joins(initial: Plan, final: Plan, threshold: int) -> tuple[Misjudged, ...]:
-    """Join inputs that the planner put on the wrong side of the broadcast threshold: the errors that cost something.
+    """Join inputs whose estimate is on the wrong side of the broadcast threshold. Only these errors change the plan.
 
-    Sizes are rows times the planner's width: a broadcast weighs more once it is a hash table, and the planner does not
-    reckon with that either. An estimate for wider rows is brought to the width of what the join gets; a scan is planned
-    together with the filter and the projection above it, so that theirs is for that width already.
+    Sizes are rows times the planner's row width. A broadcast hash table is larger, but the planner ignores that too. An
+    estimate for wider rows is rescaled to the width of the join's input. A scan is planned together with the filter and
+    projection above it, so its estimate already has that width.
     """
     if threshold <= 0:
         return ()
@@ -124,7 +124,7 @@ def misled_joins(initial: Plan, final: Plan, threshold: int) -> tuple[Misjudged,
 
 
 def _first_estimated(plan: Plan, above: PlanNode, before: Mapping[tuple[str, str], PlanNode]) -> PlanNode | None:
-    """The operator right below, looking through projections, as it was planned before anything ran."""
+    """The operator right below, ignoring projections, as planned before the run."""
     node = next((n for n in plan.nodes if n.parent == above.index), None)
     while node is not None and node.kind == "Project":
         node = next((n for n in plan.nodes if n.parent == node.index), None)
@@ -133,7 +133,7 @@ def _first_estimated(plan: Plan, above: PlanNode, before: Mapping[tuple[str, str
 
 
 def _reads_table(plan: Plan, above: PlanNode) -> bool:
-    """Whether nothing but projections and filters lies between an exchange and a scan."""
+    """Whether only projections and filters are between an exchange and a scan."""
     node = next((n for n in plan.nodes if n.parent == above.index), None)
     while node is not None and node.kind in ("Project", "Filter", "ColumnarToRow"):
         node = next((n for n in plan.nodes if n.parent == node.index), None)
@@ -141,7 +141,7 @@ def _reads_table(plan: Plan, above: PlanNode) -> bool:
 
 
 def _feeds_join(plan: Plan, node: PlanNode) -> bool:
-    """Whether the next operator above that is no sort or shuffle reader is a join."""
+    """Whether the next operator above, ignoring sorts and shuffle readers, is a join."""
     parent = node.parent
     while parent >= 0 and plan.nodes[parent].kind in ("Sort", "AQEShuffleRead", "Project"):
         parent = plan.nodes[parent].parent

@@ -15,17 +15,17 @@ _TABLE = re.compile(r"Table: (\w+)")
 
 
 def plan_fingerprint(plan: Plan) -> str:
-    """Equal only if every operator and every literal is; table versions and expression ids do not count."""
+    """Equal only if every operator and literal is equal. Table versions and expression ids do not count."""
     return content_id("pln", [[n.parent, n.kind, n.detail] for n in plan.nodes])
 
 
 def topology_hash(plan: Plan) -> str:
-    """Equal if operators, join strategies and build sides, exchanges with partition counts, and scans are."""
+    """Equal if operators, join strategies, build sides, exchanges with partition counts, and scans are equal."""
     return content_id("top", [[n.parent, *shape(n)] for n in plan.nodes])
 
 
 def shape(node: PlanNode) -> list[str]:
-    """What matters of one operator, without literals.
+    """The shape of one operator, without literals.
 
     >>> shape(PlanNode(0, -1, "Exchange", "Exchange hashpartitioning(k#0, 200), ENSURE_REQUIREMENTS"))
     ['Exchange', 'hashpartitioning', '200']
@@ -41,7 +41,7 @@ def shape(node: PlanNode) -> list[str]:
 
 
 def partition_count(node: PlanNode) -> int | None:
-    """Planned partitions of a shuffle, where the plan names them."""
+    """Planned partitions of a shuffle, if the plan shows them."""
     if node.kind != "Exchange":
         return None
     found = _COUNT.search(node.detail)

@@ -1,4 +1,4 @@
-"""From Spark's JSON of a logical plan to one that is equal whenever the analyzer or optimizer did the same thing."""
+"""Normalises Spark's JSON of a logical plan: equal if the analyzer or optimizer did the same."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Json = Any
 
 _RANDOM = re.compile(r"\.(Rand|Randn|RandStr|Uniform|Uuid|Shuffle|Sample)$")
 _SEEDS = ("seed", "randomSeed")
-_DRAWN = re.compile(r"-?\d{12,}")  # a seed that Spark drew; one in the query is shorter
-# Ids that Spark counts up for as long as it runs; a recursive CTE keeps its id when it becomes a loop.
+_DRAWN = re.compile(r"-?\d{12,}")  # a seed that Spark drew; a seed in the query is shorter
+# Ids that Spark increments while it runs. A recursive CTE keeps its id when it becomes a loop.
 _COUNTED = {"cteId": "cte", "loopId": "cte", "outerPlanId": "outer plan", "planId": "plan"}
 _VOLATILE = ("jvmId", "createTime", "lastAccessTime")  # of the process, and of the views that planopt registers
 _CTE = ("CTERelationDef", "CTERelationRef", "UnionLoop", "UnionLoopRef")
 
 
 def normalise_logical(nodes: Sequence[Mapping[str, Json]], tables: Mapping[str, str]) -> list[Json]:
-    """The nodes in pre-order, with ids numbered by first appearance and nothing that names a JVM, a path or a seed.
+    """The nodes in pre-order, with ids numbered by first appearance and without JVM ids, paths and seeds.
 
     `tables` maps a location to the registered name.
     """
@@ -28,14 +28,14 @@ def normalise_logical(nodes: Sequence[Mapping[str, Json]], tables: Mapping[str, 
 
 
 def _without_digest(nodes: Sequence[Mapping[str, Json]]) -> Sequence[Mapping[str, Json]]:
-    """planopt's own metrics node on top of a measured query is not part of it."""
+    """Remove planopt's metrics node on top of a measured query."""
     measured = nodes and nodes[0]["class"].endswith(".CollectMetrics") and nodes[0].get("name") == DIGEST_NAME
     return nodes[1:] if measured else nodes
 
 
 class _Normaliser:
     def __init__(self, tables: Mapping[str, str]) -> None:
-        # The longest first: one location may be the beginning of another.
+        # The longest first: one location may be a prefix of another.
         self._places = [
             (re.compile(rf"(?:file:(?://)?)?(?<![\w.-]){re.escape(location)}(?![\w-])"), table)
             for location, table in sorted(tables.items(), key=lambda t: (-len(t[0]), t[0]))
@@ -55,7 +55,7 @@ class _Normaliser:
         return found
 
     def _node(self, node: Mapping[str, Json], *, is_seed: bool) -> Json:
-        """One node; a function that draws numbers has its seed in a field or as its last argument."""
+        """One node. A random function has its seed in a field or as its last argument."""
         name = str(node.get("class", ""))
         plain = self._value(node)
         for field in _SEEDS if _RANDOM.search(name) else ("value",) if is_seed else ():

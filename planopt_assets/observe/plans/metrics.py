@@ -1,4 +1,4 @@
-"""The metrics of operators that planopt reads, by the names Spark gives them."""
+"""The operator metrics that planopt reads, by Spark's names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATA_SIZE = "data size"
 
 
 def actual_rows(node: PlanNode) -> int | None:
-    """Rows that came out of an operator; of a shuffle, those it wrote."""
+    """Output rows of an operator. For a shuffle, the rows it wrote."""
     return node.metric(SHUFFLE_ROWS) if node.kind == "Exchange" else node.metric(ROWS)
 
 

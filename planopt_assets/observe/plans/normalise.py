@@ -1,4 +1,4 @@
-"""From Spark's plan tree (as JSON) to a `Plan` that is equal whenever the planner did the same thing."""
+"""From Spark's plan tree (JSON) to a `Plan` that is equal if the planner did the same."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from planopt_assets.model.plan import ROOT, Estimate, Operator, Plan, PlanNode
 EXTRACTOR = "spark-plan-info@2"
 
 DIGEST_NAME = "planopt_digest"
-"""Name of the metrics node planopt puts on top of a measured query; it is not part of the user's plan."""
+"""Name of the metrics node that planopt puts on top of a measured query. It is not part of the user's plan."""
 
-# Shells around operators: they come and go with adaptive execution and code generation and decide nothing.
+# Wrappers around operators. They depend on adaptive execution and code generation and do no work.
 _SHELLS = re.compile(
     r"^(WholeStageCodegen.*|InputAdapter|AdaptiveSparkPlan|ResultQueryStage|ShuffleQueryStage|BroadcastQueryStage"
     r"|TableCacheQueryStage)$"
@@ -38,10 +38,10 @@ def normalise(
     operators: Sequence[Operator] = (),
     first_id: int = 0,
 ) -> Plan:
-    """Flatten `info`; expression ids are renumbered by first appearance and paths become table names.
+    """Flatten `info`. Expression ids are renumbered by first appearance, and paths become table names.
 
-    `tables` maps a location to the registered name, `metric_values` an accumulator id to its value; `operators` have
-    the estimates. Numbers below `first_id` are no expression ids: a literal such as `Brand#45` looks just like one.
+    `tables` maps a location to the registered name, `metric_values` an accumulator id to its value. `operators` have
+    the estimates. Numbers below `first_id` are not expression ids: a literal such as `Brand#45` looks like one.
 
     >>> info = {"nodeName": "Sort", "simpleString": "Sort [a#17 ASC]", "children": [], "metrics": []}
     >>> normalise(info, phase="initial", tables={}).nodes[0].detail
@@ -77,7 +77,7 @@ def normalise(
 
 
 def _with_reuse(nodes: Sequence[PlanNode], own_ids: Sequence[str | None]) -> Iterator[PlanNode]:
-    """What is reused shows the id of the original, which may stand before or after it."""
+    """A reused operator shows the id of its original, which may come before or after it."""
     shared = ("Exchange", "BroadcastExchange", "Subquery")
     originals = {i: n.index for n, i in zip(nodes, own_ids, strict=True) if i and n.kind.startswith(shared)}
     for node, own_id in zip(nodes, own_ids, strict=True):
@@ -86,7 +86,7 @@ def _with_reuse(nodes: Sequence[PlanNode], own_ids: Sequence[str | None]) -> Ite
 
 
 def walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Depth first, each node with the index its parent got; shells are skipped, reused exchanges not entered again."""
+    """Depth first, each node with the index of its parent. Wrappers are skipped, reused exchanges not entered again."""
     index = 0
     stack: list[tuple[Mapping[str, Any], int]] = [(info, ROOT)]
     while stack:
@@ -97,7 +97,7 @@ def walk(info: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
             yield node, parent
             below = index
             index += 1
-        # What is below an empty relation was optimised away: those are logical operators that never ran.
+        # Below an empty relation are logical operators that were optimised away and never ran.
         if not name.startswith(("Reused", "EmptyRelation")):
             stack.extend((child, below) for child in reversed(node["children"]))
 

@@ -1,4 +1,4 @@
-"""How Spark writes a plan as JSON: trees as flat lists, a parent before its children.
+"""Spark's JSON form of a plan: a tree is a flat list, a parent before its children.
 
     [{"class": "…Filter", "num-children": 1, "condition": [{"class": "…GreaterThan", …}, …]}, {"class": "…Range", …}]
 
@@ -38,7 +38,7 @@ def kind_of(node: Json) -> str:
 
 
 def plan_tree(flat: Flat) -> Node:
-    """The tree of a flat list; read backwards, so that children are there when their parent comes."""
+    """The tree of a flat list. It is read backwards, so that children exist before their parent."""
     stack: list[Node] = []
     for fields in reversed(flat):
         children = tuple(stack.pop() for _ in range(fields["num-children"]))
@@ -48,7 +48,7 @@ def plan_tree(flat: Flat) -> Node:
 
 
 def bottom_up(root: Node) -> Iterator[Node]:
-    """Every node after its children, left before right; a loop, since plans can be deep."""
+    """Every node after its children, left before right. No recursion, because plans can be deep."""
     stack = [(root, False)]
     while stack:
         node, entered = stack.pop()
@@ -60,7 +60,7 @@ def bottom_up(root: Node) -> Iterator[Node]:
 
 
 def expressions(value: object) -> Iterator[Flat]:
-    """The expressions in a field, in order, however deep they are nested."""
+    """The expressions in a field, in order, at any depth of nesting."""
     if not isinstance(value, list) or not value:
         return
     if isinstance(value[0], dict):
@@ -72,7 +72,7 @@ def expressions(value: object) -> Iterator[Flat]:
 
 
 def after_subtree(flat: Flat, at: int) -> int:
-    """Where the tree that begins at `at` ends."""
+    """The index after the tree that starts at `at`."""
     open_nodes = 1
     while open_nodes:
         open_nodes += flat[at]["num-children"] - 1

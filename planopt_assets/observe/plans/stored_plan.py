@@ -1,4 +1,4 @@
-"""Plans to and from the compressed form the store holds: always a hash, and the whole while it is not too large."""
+"""Plans in the compressed form of the store: always a hash, and the whole plan if it is not too large."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planopt_assets.model.ids import content_id
 from planopt_assets.model.plan import Plan, PlanNode
 
 CAP = 2 * 1024 * 1024
-"""Bytes of a compressed tree beyond which only its hash is kept."""
+"""Largest compressed tree in bytes. Of a larger one only the hash is kept."""
 
 
 def tree_of(plan: Plan) -> list[list[Any]]:
@@ -19,7 +19,7 @@ def tree_of(plan: Plan) -> list[list[Any]]:
 
 
 def pack(content: Any, cap: int = CAP) -> tuple[bytes | None, dict[str, Any]]:
-    """The compressed tree (None beyond the cap), and what is kept of it in any case."""
+    """The compressed tree (None if it is too large), with its hash and size."""
     text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     packed = zstandard.compress(text)
     kept = len(packed) <= cap
@@ -31,7 +31,7 @@ def unpack(packed: bytes) -> Any:
 
 
 def read_plan(packed: bytes | None, phase: str) -> Plan:
-    """A stored physical plan, `initial` or `final`; without operators where it was too large to keep."""
+    """A stored physical plan, `initial` or `final`. It has no operators if it was too large to keep."""
     nodes = unpack(packed)[phase] if packed is not None else []
     return Plan(
         phase, tuple(PlanNode(i, parent, kind, detail) for i, (parent, kind, detail) in enumerate(nodes)), "store"

@@ -1,4 +1,4 @@
-"""Tasks of an execution, in tier `debug`: where one task took far longer than its neighbours. Pure."""
+"""Tasks of an execution, in tier `debug`. They show a task that took far longer than the others. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def task_records(query_id: str, observation: str, stages: Sequence[Sequence[Json]]) -> Iterator[TaskRecord]:
-    """One a task; stages are numbered in the order they ran, since Spark's own numbers count all queries."""
+    """One record per task. Stages are numbered in the order they ran; Spark's numbers count over all queries."""
     for stage, tasks in enumerate(stages):
         for task in sorted(tasks, key=lambda t: (t["index"], t["attempt"])):
             yield TaskRecord(
@@ -27,7 +27,7 @@ def task_records(query_id: str, observation: str, stages: Sequence[Sequence[Json
 
 
 def _measured(metrics: Json) -> Json:
-    """What a task that got far enough has counted; nothing of one that was killed before."""
+    """The counters of a task. Empty for a task that was killed before it counted anything."""
     read, wrote, input_ = (metrics.get(f"{part}Metrics") or {} for part in ("shuffleRead", "shuffleWrite", "input"))
     return {
         "cpu_ns": metrics.get("executorCpuTime"),

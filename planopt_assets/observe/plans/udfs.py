@@ -1,4 +1,4 @@
-"""UDF audit: which user-defined functions an analysed plan calls, and on which rung of the ladder each stands."""
+"""UDF audit: the user-defined functions that an analysed plan calls, each with its rung."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planopt_assets.observe.plans.plan_json import Flat, Json, after_subtree, ki
 
 _Kind = Literal["python", "pandas", "arrow", "scala", "hive"]
 
-# PySpark's `PythonEvalType`, whose numbers are part of its protocol: name, kind, rung.
+# PySpark's `PythonEvalType`: name, kind, rung. The numbers are part of its protocol.
 EVALUATIONS: dict[int, tuple[str, _Kind, Rung]] = {
     100: ("batched", "python", "row_wise"),
     101: ("arrow_batched", "python", "arrow_optimised"),
@@ -69,7 +69,7 @@ UDF_SETTINGS = (
     "spark.sql.execution.pythonUDTF.arrow.enabled",
     "spark.sql.planner.pythonExecution.memory",
 )
-"""Settings that decide how rows reach Python and when a worker is given up; none of them can hold a secret."""
+"""Settings for how rows reach Python and when a worker times out. None of them can hold a secret."""
 
 _PYTHON = frozenset({"PythonUDF", "PythonUDAF", "PythonUDTF"})
 _SCALA = frozenset(
@@ -86,7 +86,7 @@ _SQL_TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "
 def udf_audit(plan: Flat, source: str = "") -> UdfAudit:
     """Every user-defined function in an analysed plan as JSON, sub-queries included, in a fixed order.
 
-    A plan does not say where a function was written, so `source` is who built the plan.
+    A plan does not say where a function was written, so `source` names who built the plan.
     """
     uses = Counter(_calls(plan))
     functions = [replace(udf, uses=uses[udf], source=source) for udf in uses]
@@ -123,7 +123,7 @@ def _udf(flat: Flat, at: int) -> Udf | None:
 
 
 def _arguments(flat: Flat, at: int) -> tuple[str, ...]:
-    """The arguments of an expression: a column by its name, anything else by what it is made of.
+    """The arguments of an expression: a column by its name, anything else by its operators and columns.
 
     >>> add = {"class": "x.Add", "num-children": 2}
     >>> a, b = ({"class": "x.AttributeReference", "num-children": 0, "name": n} for n in "ab")
@@ -158,7 +158,7 @@ def _described(flat: Flat) -> str:
 
 
 def _type(value: object) -> str:
-    """A type in the words of SQL.
+    """A type as SQL writes it.
 
     >>> _type({"type": "array", "elementType": "long", "containsNull": True})
     'array<bigint>'

@@ -1,4 +1,4 @@
-"""Why a predicate skips less than it could, in words, and what to write or set instead."""
+"""Why a predicate skips less than it could, and what to write or set instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANCHORED = re.compile(r"^\^([\w \-/:]+)")  # of a regular expression
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """`fix` is empty where nothing equivalent can be written or set."""
+    """One cause. `fix` is empty if nothing equivalent can be written or set."""
 
     name: str
     reason: str
@@ -32,7 +32,7 @@ class Cause:
 
 
 def cause_of(predicate: Expression, offers: TableScanInfo) -> Cause:
-    """Why neither partitions nor files can be skipped with it, as it is written."""
+    """Why this predicate, as written, can skip neither partitions nor files."""
     for explain in (_run_time, _statistics_missing, _disjunction, _pattern, _obstacle):
         if (found := explain(predicate, offers)) is not None:
             return found
@@ -44,11 +44,11 @@ def _run_time(predicate: Expression, offers: TableScanInfo) -> Cause | None:
         return Cause(
             "udf",
             "a Python function decides row by row, after the files are chosen",
-            "write it with built-in functions, or add a plain comparison that must hold as well",
+            "write it with built-in functions, or add a plain comparison that must also hold",
             "function",
         )
     if predicate.holds(*SEEDED):
-        return Cause("nondeterministic", "its value is drawn for each row, so no file can be ruled out")
+        return Cause("nondeterministic", "its value is random for each row, so no file can be skipped")
     if predicate.holds(*SUBQUERIES):
         return Cause("subquery", "files are chosen at planning, before the sub-query's value is known")
     return None
@@ -60,7 +60,7 @@ def _statistics_missing(predicate: Expression, offers: TableScanInfo) -> Cause |
     columns = [c for c in predicate.columns if (o := offers.column(c)) is not None and o.statistics == "none"]
     return Cause(
         "no_statistics",
-        f"the table collects no statistics of {_listed(columns)}",
+        f"the table collects no statistics for {_listed(columns)}",
         f"add {_listed(columns)} to the table property delta.dataSkippingStatsColumns and rewrite the files",
         family(predicate, offers),
     )
@@ -73,7 +73,7 @@ def _disjunction(predicate: Expression, offers: TableScanInfo) -> Cause | None:
     if {usable(leg, offers) for leg in legs} == {"partitions", "files"}:
         return Cause(
             "or_with_partition",
-            "an OR of a partition column and another column rules out neither partitions nor files",
+            "an OR of a partition column and another column can skip neither partitions nor files",
             f"split the query: one part with {_listed([sql(leg) for leg in legs], ' and one with ')}, joined by UNION",
             "disjunction",
         )
@@ -92,7 +92,7 @@ def _pattern(predicate: Expression, offers: TableScanInfo) -> Cause | None:
         prefix = found[1] if predicate.op == "RLike" else found[0]
         return Cause(
             "pattern_prefix",
-            "Spark hands on only patterns that are a plain prefix",
+            "Spark pushes only patterns that are a plain prefix",
             f"add AND {sql(column)} LIKE '{prefix}%'",
             "prefix",
         )
@@ -100,7 +100,7 @@ def _pattern(predicate: Expression, offers: TableScanInfo) -> Cause | None:
 
 
 def _obstacle(predicate: Expression, offers: TableScanInfo) -> Cause | None:
-    """Something stands between the column and the comparison that could stand on the other side."""
+    """The column is wrapped in an expression. The query could apply it to the value instead."""
     wrapped, value, operator = _comparison(predicate)
     if wrapped is None or value is None or len(wrapped.columns) != 1 or not _has_range(wrapped, offers):
         return None
@@ -155,7 +155,7 @@ def _prefix(wrapped: Expression, value: Expression, operator: str) -> Cause | No
     if column.op != "Column" or (wrapped.op == "Substring" and bounds[0].name not in ("0", "1")):
         return None
     fix = f"write {column.name} LIKE '{value.name}%'"
-    return Cause("prefix_function", f"the beginning of {column.name} is cut out before it is compared", fix, "prefix")
+    return Cause("prefix_function", f"only the beginning of {column.name} is compared, by a function", fix, "prefix")
 
 
 def _time_zone(wrapped: Expression, value: Expression, operator: str) -> Cause | None:
@@ -164,14 +164,14 @@ def _time_zone(wrapped: Expression, value: Expression, operator: str) -> Cause |
     (column,) = wrapped.columns
     return Cause(
         "time_zone",
-        f"{column} is moved to another time zone before it is compared",
-        f"move the value to the time zone of {column} instead",
+        f"{column} is converted to another time zone before it is compared",
+        f"convert the value to the time zone of {column} instead",
         _plain_family(operator),
     )
 
 
 def _null_replacement(wrapped: Expression, value: Expression, operator: str) -> Cause | None:
-    """Only where the replacement cannot be what is looked for: then no NULL matches, with or without it."""
+    """Only if the replacement differs from the compared value: then no NULL matches, with or without it."""
     replaced = wrapped.op == "Coalesce" and len(wrapped.args) == 2 and wrapped.args[1].op == "Literal"
     if not replaced or wrapped.args[0].op != "Column" or operator != "EqualTo" or wrapped.args[1].name == value.name:
         return None
@@ -199,15 +199,15 @@ def _inherent(predicate: Expression) -> Cause:
     reasons: dict[str, tuple[Callable[[], bool], str]] = {
         "inside_collection": (
             lambda: predicate.holds(*_ELEMENTS) or any(a.type in ("array", "map") for a in predicate.args),
-            "there are no statistics of what is inside arrays and maps",
+            "elements of arrays and maps have no statistics",
         ),
         "column_comparison": (
             lambda: len(predicate.columns) > 1,
-            "columns of one row are compared with each other, and statistics know each column only by itself",
+            "columns of one row are compared with each other, and statistics cover one column at a time",
         ),
         "negation": (
             lambda: predicate.op == "Not" and predicate.args[0].op != "Column",
-            "hardly any file holds nothing but what is excluded, and Delta does not look for it",
+            "hardly any file holds only excluded values, and Delta does not check for that",
         ),
         "no_min_max": (
             lambda: predicate.op == "Column" or any(a.op == "Column" for a in predicate.args[:1]),
@@ -217,11 +217,11 @@ def _inherent(predicate: Expression) -> Cause:
     for name, (holds, reason) in reasons.items():
         if holds():
             return Cause(name, reason)
-    return Cause("function", "no range of the column says the same as this function of it")
+    return Cause("function", "no range of the column is equivalent to this function of it")
 
 
 def _comparison(predicate: Expression) -> tuple[Expression | None, Expression | None, str]:
-    """What is compared, with which value, and how, read with the value on the right."""
+    """The compared expression, the value, and the operator, with the value on the right side."""
     if predicate.op not in COMPARISONS or len(predicate.args) != 2:
         return None, None, ""
     left, right = predicate.args

@@ -1,4 +1,4 @@
-"""Joins three signals about a scan: what its predicates could be used for, what was pushed, and what was skipped."""
+"""Joins three signals of a scan: what its predicates could be used for, what was pushed, and what was skipped."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from planopt_assets.observe.pushdown.thresholds import Thresholds
 SKIPPING = "spark.databricks.delta.stats.skipping"
 PARQUET = "spark.sql.parquet.filterPushdown"
 SETTINGS = (SKIPPING, PARQUET)
-"""Settings that decide whether anything is pushed at all; both are on unless someone turned them off."""
+"""Settings that switch push-down off. Both are on by default."""
 
 
 def classify(
     facts: ScanFacts, offers: TableScanInfo, settings: Mapping[str, str], thresholds: Thresholds
 ) -> ScanOutcome:
-    """The outcome of one scan, and a finding if something avoidable cost something."""
+    """The outcome of one scan, with a finding if an avoidable cause made it read too much."""
     judged = tuple(_judge(c, facts, offers, settings) for c in facts.conjuncts if not c.inferred)
     kind = table_class(offers)
     share = pruned_share(facts.funnel)
@@ -52,7 +52,7 @@ def classify(
 
 
 def pruned_share(funnel: Funnel) -> float | None:
-    """Share of the table's bytes that the run did not read; None before it ran.
+    """Share of the table's bytes that the run did not read. None before the run.
 
     >>> from planopt_assets.model.scan import Size
     >>> pruned_share(Funnel(total=Size(8, 800), read=Size(2, 200)))
@@ -86,7 +86,7 @@ def _judge(conjunct: Conjunct, facts: ScanFacts, offers: TableScanInfo, settings
 
 
 def _used(conjunct: Conjunct, facts: ScanFacts, offers: TableScanInfo, settings: Mapping[str, str]) -> Level:
-    """What the plan really used it for."""
+    """What the plan used the predicate for."""
     if conjunct.place == "partition" or _partition_part(conjunct, facts):
         return "partitions"
     if key(conjunct.expression) in facts.skipping_filters:
@@ -96,7 +96,7 @@ def _used(conjunct: Conjunct, facts: ScanFacts, offers: TableScanInfo, settings:
 
 
 def _partition_part(conjunct: Conjunct, facts: ScanFacts) -> bool:
-    """Of an OR that mixes columns, Spark takes the part about partitions where every side has one."""
+    """Spark extracts a partition filter from an OR over mixed columns if every side has one."""
     columns = set(conjunct.expression.columns)
     return conjunct.place == "above" and any(
         c.place == "partition" and not c.inferred and set(c.expression.columns) < columns for c in facts.conjuncts
@@ -111,11 +111,11 @@ def _cause(
     offers: TableScanInfo,
     settings: Mapping[str, str],
 ) -> Cause | None:
-    """Why it did less than it might; None if nothing is left to wish for."""
+    """Why the predicate did less than it could. None: it did all it could."""
     predicate = conjunct.expression
     described = family(predicate, offers)
     if conjunct.place == "join":
-        return Cause("join", "Spark made it a join: which rows match is known only while it runs")
+        return Cause("join", "Spark made it a join: which rows match is known only at run time")
     if used == "partitions":
         return None
     if used == "files":
@@ -123,7 +123,7 @@ def _cause(
     if could == "files" and not _on(settings, SKIPPING):
         return Cause("skipping_off", "data skipping is switched off", f"set {SKIPPING}=true", described)
     if LEVELS.index(could) > LEVELS.index("row groups"):
-        return Cause("not_pushed", "it could be used, but the plan shows no use of it", "look at the plan", described)
+        return Cause("not_pushed", "it could be used, but the plan does not use it", "look at the plan", described)
     cause = cause_of(predicate, offers)
     if not cause.fix and could == "row groups" and not _on(settings, PARQUET):
         return _pushdown_off(described)
@@ -131,7 +131,7 @@ def _cause(
 
 
 def _weakness(conjunct: Conjunct, facts: ScanFacts, offers: TableScanInfo, settings: Mapping[str, str]) -> Cause | None:
-    """What is lost although files are chosen by it."""
+    """What is lost although the predicate prunes files."""
     described = family(conjunct.expression, offers)
     if (gaps := list_with_gaps(conjunct.expression, facts.pushed_filters)) is not None:
         low, high = gaps
@@ -174,7 +174,7 @@ def _reason(outcome: Outcome, judged: tuple[ConjunctOutcome, ...], facts: ScanFa
 def _finding(
     judged: tuple[ConjunctOutcome, ...], funnel: Funnel, kind: str, share: float | None, thresholds: Thresholds
 ) -> Finding | None:
-    """The first avoidable cause that cost something: a run that had to read most of the table has none."""
+    """The first avoidable cause with an effect. A scan that had to read most of the table has none."""
     if share is None or not funnel.read.rows or funnel.matched.rows is None:
         return None
     if funnel.matched.rows / funnel.read.rows > thresholds.wanted_share:
@@ -197,7 +197,7 @@ def _chooses_files(level: Level) -> bool:
 
 
 def _used_for(level: Level) -> str:
-    return {"partitions": "chooses partitions", "files": "chooses files by their statistics"}.get(level, "")
+    return {"partitions": "prunes partitions", "files": "prunes files by their statistics"}.get(level, "")
 
 
 def _on(settings: Mapping[str, str], name: str) -> bool:

@@ -1,8 +1,8 @@
-"""What Delta and Parquet can make of a predicate as it is written, by their own rules.
+"""How Delta and Parquet can use a predicate as written, by their own rules.
 
 Delta compares a file's minimum, maximum and null count with predicates of the form *column operator value*. Parquet
-does the same for row groups, and knows a few forms more. Partition filters are evaluated on the partition's values, so
-any deterministic function of partition columns will do.
+does the same for row groups, and supports a few more forms. Partition filters are evaluated on the partition's values,
+so any deterministic function of partition columns works.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEVELS: tuple[Level, ...] = ("nothing", "row groups", "files", "partitions")
 
 
 def usable(predicate: Expression, offers: TableScanInfo) -> Level:
-    """The strongest use there is for a predicate on this table, all settings on."""
+    """The strongest possible use of a predicate on this table, with all settings on."""
     if predicate.holds("PythonUDF", *SEEDED, *_RUN_TIME_LISTS) or not predicate.columns:
         return "nothing"
     if _on_partitions(predicate, offers):
@@ -32,7 +32,7 @@ def usable(predicate: Expression, offers: TableScanInfo) -> Level:
 
 
 def with_all_statistics(offers: TableScanInfo) -> TableScanInfo:
-    """The same table, had statistics been collected for every column that can have them."""
+    """The same table as if every column that can have statistics had them."""
     return replace(
         offers,
         columns=tuple(
@@ -46,7 +46,7 @@ def skips_files(predicate: Expression, offers: TableScanInfo) -> bool:
     """Whether Delta can turn it into a test on a file's statistics."""
     op, args = predicate.op, predicate.args
     if op == "And":
-        return any(skips_files(arg, offers) for arg in args)  # one side alone already rules files out
+        return any(skips_files(arg, offers) for arg in args)  # one side alone can skip files
     if op == "Or":
         return all(skips_files(arg, offers) for arg in args)
     if op == "Not":
@@ -80,7 +80,7 @@ def skips_row_groups(predicate: Expression, offers: TableScanInfo) -> bool:
 
 
 def sides(predicate: Expression) -> tuple[Expression | None, Expression | None]:
-    """Column and value of a comparison, whichever way round; None for what is neither.
+    """Column and value of a comparison, in either order. None if it is not a column and a value.
 
     >>> five, column = Expression("Literal", "5", "long"), Expression("Column", "id", "long")
     >>> sides(Expression("EqualTo", args=(five, column))) == (column, five)
@@ -94,7 +94,7 @@ def sides(predicate: Expression) -> tuple[Expression | None, Expression | None]:
 
 
 def negated(predicate: Expression) -> Expression | None:
-    """The opposite without a NOT where Delta knows one, else None."""
+    """The negation without a NOT, if Delta has one. Else None."""
     op, args = predicate.op, predicate.args
     opposite = {
         "LessThan": "GreaterThanOrEqual",
@@ -107,7 +107,7 @@ def negated(predicate: Expression) -> Expression | None:
     if op in opposite:
         return Expression(opposite[op], args=args)
     if op in ("EqualTo", "EqualNullSafe"):
-        return predicate  # Delta tests for a file that holds nothing but the value: the same statistics
+        return predicate  # Delta looks for a file that holds only this value, with the same statistics
     if op == "Not":
         return args[0]
     if op in ("And", "Or"):

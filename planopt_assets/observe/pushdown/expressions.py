@@ -25,14 +25,14 @@ _FUNCTION = {
 }  # fmt: skip
 _QUOTED = {"string", "date", "timestamp", "timestamp_ntz"}
 SUBQUERIES = ("ScalarSubquery", "InSubqueryExec", "InSubquery", "ListQuery", "Exists", "DynamicPruningSubquery")
-# Their argument is a seed, drawn anew at every analysis.
+# Their argument is a seed, which is drawn anew at every analysis.
 SEEDED = ("Rand", "Randn", "Uuid", "Shuffle", "RandStr", "Uniform")
 
 
 def expressions(nodes: Sequence[Node], definitions: Definitions | None = None) -> tuple[Expression, ...]:
-    """Every tree of a list that Spark wrote in depth-first order; `definitions` stand in for computed columns.
+    """All trees of a list that Spark wrote in depth-first order. `definitions` replace computed columns.
 
-    Read from the end, without recursion: generated queries chain thousands of ORs.
+    The list is read from the end, without recursion: generated queries can chain thousands of ORs.
     """
     done: list[Expression] = []
     for node in reversed(nodes):
@@ -56,7 +56,7 @@ def conjuncts(expression: Expression) -> Iterator[Expression]:
 
 
 def sql(expression: Expression, column: Callable[[str], str] = str) -> str:
-    """The expression as a person would write it; no expression ids, no seeds, so that it is the same in every run.
+    """The expression as SQL, without expression ids and seeds, so that it is the same in every run.
 
     >>> five = Expression("Literal", "5", "long")
     >>> sql(Expression("Not", args=(Expression("EqualTo", args=(Expression("Column", "id", "long"), five)),)))
@@ -94,7 +94,7 @@ def sql(expression: Expression, column: Callable[[str], str] = str) -> str:
 
 
 def key(expression: Expression) -> str:
-    """One text for one predicate, however the query spelled its columns: Spark keeps upper case in places."""
+    """One text per predicate, however the query spells its columns. Spark keeps upper case in some places."""
     return sql(expression, str.casefold)
 
 
@@ -130,14 +130,14 @@ def _expression(node: Node, args: tuple[Expression, ...], definitions: Definitio
 
 
 def _fields(kind: Any) -> tuple[Expression, ...]:
-    """The fields of a struct column, kept beside it until the whole path to a leaf is known."""
+    """The fields of a struct column, kept until the whole path to a leaf is known."""
     if not (isinstance(kind, Mapping) and kind.get("type") == "struct"):
         return ()
     return tuple(Expression("Column", f["name"], type_name(f["type"]), _fields(f["type"])) for f in kind["fields"])
 
 
 def _field(node: Node, parent: Expression) -> Expression:
-    """`n.a` is one column; a field of anything but a column (an array's element) stays a function of it."""
+    """`n.a` is one column. A field of anything else (an array's element) stays a function of it."""
     if parent.op != "Column" or not parent.args:
         return Expression("GetStructField", "", "", (_leaf(parent),))
     field = parent.args[node["ordinal"]]

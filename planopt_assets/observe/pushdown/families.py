@@ -1,4 +1,4 @@
-"""Names for kinds of predicates and kinds of tables: what is usual for one is not for another."""
+"""Kinds of predicates and kinds of tables. Thresholds are learned per kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BY_OP = {
 
 
 def family(predicate: Expression, offers: TableScanInfo) -> str:
-    """The kind of a predicate; those on partition columns alone are kinds of their own.
+    """The kind of a predicate. Predicates on partition columns alone have their own kinds.
 
     >>> column, five = Expression("Column", "id", "long"), Expression("Literal", "5", "long")
     >>> family(Expression("LessThan", args=(column, five)), TableScanInfo("t", 0, ()))
@@ -49,7 +49,7 @@ def _kind(predicate: Expression) -> str:
     if predicate.holds(*SUBQUERIES):
         return "subquery"
     if op == "Or" and args[1] == Expression("IsNull", args=(args[0],)):
-        return _kind(args[0])  # how Delta writes a partition filter that it derived: unknown counts as true
+        return _kind(args[0])  # Delta writes a derived partition filter this way: unknown counts as true
     if op == "Or":
         return "disjunction"
     if op == "Not":

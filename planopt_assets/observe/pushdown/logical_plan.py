@@ -1,4 +1,4 @@
-"""What the optimized plan asks of every relation: the filters over it, also those that no scan was given."""
+"""The filters over each relation of the optimized plan, also those that no scan received."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEE_THROUGH = ("Filter", "Project", *_PYTHON)
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One relation of the plan, known by the ids of its columns."""
+    """One relation of the plan, identified by the ids of its columns."""
 
     ids: frozenset[int]
     filters: tuple[Expression, ...]
@@ -26,13 +26,13 @@ class Relation:
 
 
 def relations(nodes: Sequence[Node]) -> tuple[Relation, ...]:
-    """Every relation with the conjuncts directly over it: the plan's own first, then those of sub-queries.
+    """Every relation with the conjuncts directly over it: first of the plan, then of its sub-queries.
 
-    A pruning sub-query repeats relations that the plan itself has.
+    A pruning sub-query repeats relations of the plan.
     """
     found: list[Relation] = []
     plans = [nodes]
-    for plan in plans:  # grows on the way
+    for plan in plans:  # the list grows during the loop
         _visit(plan_tree(plan), (), frozenset(), found)
         plans += [inner for node in plan for inner in _subqueries(node)]
     return tuple(found)
@@ -52,7 +52,7 @@ def _visit(tree: PlanNode, over: tuple[Node, ...], joined: frozenset[int], found
 def _relation(node: Node, over: tuple[Node, ...], joined: frozenset[int]) -> Relation:
     definitions: dict[int, Expression] = {}
     filters: list[Expression] = []
-    for step in reversed(over):  # from the relation upwards: what a step computes, the ones over it may use
+    for step in reversed(over):  # from the relation upwards: a step may use what lower steps compute
         if kind_of(step) == "Filter":
             (condition,) = expressions(step["condition"], definitions)
             filters += conjuncts(condition)
@@ -62,7 +62,7 @@ def _relation(node: Node, over: tuple[Node, ...], joined: frozenset[int]) -> Rel
 
 
 def _computed(step: Node, definitions: Mapping[int, Expression]) -> dict[int, Expression]:
-    """Columns a projection or a Python step adds, as the expressions they stand for."""
+    """Columns that a projection or a Python step adds, with their expressions."""
     if kind_of(step) in _PYTHON:
         ids = [i for part in step["resultAttrs"] for i, _ in _columns(part)]
         return dict(zip(ids, (expressions(udf, definitions)[0] for udf in step["udfs"]), strict=True))
@@ -76,7 +76,7 @@ def _computed(step: Node, definitions: Mapping[int, Expression]) -> dict[int, Ex
 
 
 def _subqueries(value: Any) -> Iterator[Sequence[Node]]:
-    """Plans that sit inside expressions."""
+    """Plans inside expressions."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if name in ("plan", "buildQuery") and _is_plan(inner):

@@ -1,7 +1,7 @@
-"""What conjunctive normal form would make of an OR that Spark could not hand to Parquet.
+"""The conjunctive normal form (CNF) of an OR that Spark could not push to Parquet.
 
-Spark translates an OR as a whole: one function on one side of it, and Parquet sees nothing of it. Written as an AND of
-ORs, the parts without that function can be handed on.
+Spark pushes an OR as a whole or not at all: one function on one side prevents it. Written as an AND of ORs, the clauses
+without that function can be pushed.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _ON_ONE_COLUMN = ("In", "InSet", "IsNull", "IsNotNull", "StartsWith")
 class NormalForm:
     """Counts only: the form itself can be exponentially larger than the predicate."""
 
-    leaves: int  # of the predicate as it is
+    leaves: int  # of the predicate as written
     clauses: int
     predicates: int  # in all clauses together
-    pushable: int  # clauses that are plain comparisons throughout
+    pushable: int  # clauses with plain comparisons only
 
     @property
     def distance(self) -> int:
-        """By how many predicates it grows; sqlglot's `normalization_distance` counts the same."""
+        """Additional predicates. sqlglot's `normalization_distance` counts the same."""
         return self.predicates - self.leaves
 
 
 def unpushed_normal_form(scan: ScanFacts) -> tuple[int, int] | None:
-    """Distance and pushable clauses of the nearest normal form among its ORs that Parquet never saw, if any."""
+    """Distance and pushable clauses of the best normal form among the ORs that were not pushed. None: all were."""
     forms = [
         normal_form(c.expression)
         for c in scan.conjuncts

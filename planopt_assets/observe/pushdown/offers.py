@@ -1,4 +1,4 @@
-"""From a table's schemas to what each of its leaf columns offers to predicates."""
+"""What each leaf column of a table offers to predicates: statistics, partitioning, type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WITH_MIN_MAX = {"byte", "short", "integer", "long", "float", "double", "date", 
 def column_offers(
     schema: Mapping[str, Any], with_statistics: Mapping[str, Any], partition_columns: Sequence[str]
 ) -> tuple[ColumnOffer, ...]:
-    """Every leaf of `schema`, which is Spark's JSON; `with_statistics` is the part Delta collects statistics of.
+    """Every leaf of `schema` (Spark's JSON). `with_statistics` is the part for which Delta collects statistics.
 
     >>> leaf = {"name": "id", "type": "long", "metadata": {}}
     >>> column_offers({"fields": [leaf]}, {"fields": []}, [])

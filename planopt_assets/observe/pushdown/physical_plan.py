@@ -1,4 +1,4 @@
-"""The scans of a physical plan as Spark's plan tree (JSON) shows them, and where their counters are."""
+"""The scans of a physical plan, from Spark's plan tree (JSON), and the accumulators of their counters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planopt_assets.observe.plans.metrics import ROWS
 
 Node = Mapping[str, Any]
 
-# Operators between a scan and the filters over it, which change neither rows nor their number (but for filters).
+# Operators between a scan and the filters over it. Except for filters, they change neither rows nor their number.
 _SEE_THROUGH = re.compile(
     r"^(Filter|Project|ColumnarToRow|InputAdapter|WholeStageCodegen.*|BatchEvalPython|ArrowEvalPython)$"
 )
@@ -23,17 +23,17 @@ _LOCATION = re.compile(r"\[([^\],]*)")
 
 @dataclass(frozen=True, slots=True)
 class ScanNode:
-    """One file scan in the tree; `ids` are those of its output columns, which tell two scans of a table apart."""
+    """One file scan in the tree. `ids` are its output columns; they distinguish two scans of one table."""
 
     path: str
     ids: frozenset[int]
     metadata: Mapping[str, str]
     metrics: Mapping[str, int]  # name -> accumulator
-    matched: int | None  # accumulator that counts the rows which passed every filter directly over the scan
+    matched: int | None  # accumulator of the rows that passed every filter directly over the scan
 
 
 def scan_nodes(info: Node) -> tuple[ScanNode, ...]:
-    """Every file scan, depth first; the same scan again (a reused exchange, a pruning sub-query) is one scan."""
+    """Every file scan, depth first. A repeated scan (reused exchange, pruning sub-query) counts once."""
     found: dict[tuple[str, frozenset[int]], ScanNode] = {}
     for node, matched in _walk(info, None):
         output = _OUTPUT.match(node["simpleString"])
@@ -52,10 +52,10 @@ def _walk(node: Node, matched: int | None) -> Iterator[tuple[Node, int | None]]:
     yield node, matched
     see_through = bool(_SEE_THROUGH.match(node["nodeName"].strip()))
     if node["nodeName"].strip() == "Filter" and matched is None:
-        # A logical plan stands where adaptive execution found out that a part is empty: it counts nothing.
+        # Where adaptive execution found a part empty, the tree has a logical plan. It has no counters.
         matched = next((m["accumulatorId"] for m in node["metrics"] if m["name"] == ROWS), None)
     for place, child in enumerate(node["children"]):
-        # After the first child come the plans of sub-queries: the filter is not over those.
+        # The first child is the input. Plans of sub-queries follow it, and the filter is not over those.
         yield from _walk(child, matched if see_through and place == 0 else None)
 
 

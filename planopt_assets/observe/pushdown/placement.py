@@ -1,4 +1,4 @@
-"""Puts the filters found in several places of a plan together: each predicate once, with where it ended up."""
+"""Collects the filters from several places of a plan: each predicate once, with its place."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from planopt_assets.observe.pushdown.expressions import SUBQUERIES, key, sql
 from planopt_assets.observe.pushdown.logical_plan import Relation
 
 _SUBQUERY_ID = re.compile(r"(?<=ScalarSubquery)#\d+")
-_NEXT_FILTER = re.compile(r", (?=[A-Z][A-Za-z]+\()")  # not by parentheses: texts in filters may have any
+_NEXT_FILTER = re.compile(r", (?=[A-Z][A-Za-z]+\()")  # not by parentheses: texts in filters may contain any
 _RUNTIME = {"DynamicPruningExpression": "dynamic pruning", "BloomFilterMightContain": "bloom filter"}
-# Columns and filters that Delta adds by itself to leave out rows of deletion vectors.
+# Columns and filters that Delta adds to drop rows of deletion vectors.
 _INTERNAL = ("__delta_internal_", "_tmp_metadata_")
 
 
 def placed(
     trees: Mapping[str, tuple[Expression, ...]], relation: Relation | None
 ) -> tuple[tuple[Conjunct, ...], tuple[str, ...]]:
-    """Every predicate once, with the place it ended up in, and the runtime filters among them."""
+    """Every predicate once, with its place in the plan, and the runtime filters."""
     unused = trees.get("unused", ())
     asked = relation.filters if relation else tuple(e for e in unused if not e.holds(*SUBQUERIES))
     sources: list[tuple[Place, tuple[Expression, ...]]] = [
@@ -34,7 +34,7 @@ def placed(
         for predicate in predicates:
             if (kind := next((k for op, k in _RUNTIME.items() if predicate.holds(op)), None)) is not None:
                 runtime[f"{kind} on {', '.join(predicate.columns)}"] = None
-            # The plan's own wish to prune: what became of it is among the partition filters.
+            # A request for dynamic pruning. Its result is among the partition filters.
             elif not predicate.holds("DynamicPruningSubquery") and not any(map(_is_internal, predicate.columns)):
                 found.setdefault(key(predicate), (predicate, place))
     joined = relation.join_columns if relation else frozenset()
@@ -48,12 +48,12 @@ def placed(
 def _inferred(
     predicate: Expression, place: Place, others: list[tuple[Expression, Place]], joined: frozenset[str], seen: set[str]
 ) -> bool:
-    """Whether Spark added it by itself, from a join or from another predicate."""
+    """Whether Spark added it, from a join or from another predicate."""
     columns = {c.casefold() for c in predicate.columns}
     if predicate.op == "IsNotNull":
         tested = {c.casefold() for e, _ in others if e.op != "IsNotNull" for c in e.columns}
         return columns <= tested | {c.casefold() for c in joined}
-    # From an OR over partition and data columns Spark takes what concerns data columns, after Delta has seen the whole.
+    # From an OR over partition and data columns, Spark extracts the part on data columns. Delta has used the whole OR.
     whole = [{c.casefold() for c in e.columns} for e, where in others if e.op == "Or" and where == "above"]
     return place == "data" and key(predicate) not in seen and any(columns < w for w in whole)
 

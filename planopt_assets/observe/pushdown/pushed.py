@@ -1,4 +1,4 @@
-"""Finds a predicate again among the filters that Spark hands to Parquet, which it writes in a form of its own."""
+"""Finds a predicate among the filters that Spark pushes to Parquet. They are written in another form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLIPPED = {
     "GreaterThanOrEqual": "LessThanOrEqual",
 }
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_WIDE = 4  # a list that spans more than this many times its length has gaps worth speaking of
+_WIDE = 4  # a list whose range is more than this many times its length has wide gaps
 
 
 def was_pushed(predicate: Expression, filters: Sequence[str]) -> bool:
@@ -30,7 +30,7 @@ def was_pushed(predicate: Expression, filters: Sequence[str]) -> bool:
 
 
 def list_with_gaps(predicate: Expression, filters: Sequence[str]) -> tuple[str, str] | None:
-    """Ends of an IN list of numbers or dates whose range is far wider than the list is long.
+    """Smallest and largest value of an IN list of numbers or dates with wide gaps. None: no such list.
 
     >>> ids = tuple(Expression("Literal", n, "long") for n in ("5", "795"))
     >>> list_with_gaps(Expression("In", args=(Expression("Column", "id", "long"), *ids)), [])
@@ -47,14 +47,14 @@ def list_with_gaps(predicate: Expression, filters: Sequence[str]) -> tuple[str, 
 
 
 def _values_in(predicate: Expression, filters: Sequence[str]) -> list[str]:
-    """Spark's trees leave out the values of long lists; the filter handed to Parquet has them."""
+    """Spark's trees omit the values of long lists. The filter pushed to Parquet has them."""
     column = re.escape(predicate.args[0].name)
     found = [m[1] for text in filters if (m := re.fullmatch(rf"In\({column}, \[(.*)\]\)", text, re.IGNORECASE))]
     return found[0].split(",") if found else []
 
 
 def _number(text: str) -> float | None:
-    """A number for a number, and for a date the days since year 0 of a calendar whose months all have 31.
+    """A number as it is; a date as days since year 0, with 31 days in every month.
 
     >>> _number("-5.5"), _number("2024-03-01") - _number("2024-02-28"), _number("abc")
     (-5.5, 4.0, None)
@@ -69,7 +69,7 @@ def _number(text: str) -> float | None:
 
 
 def _pattern(predicate: Expression) -> str | None:
-    """A regular expression for the filter; values are left open, since Spark formats them by type."""
+    """A regular expression for the filter. It allows any value, because Spark formats values by type."""
     op, args = predicate.op, predicate.args
     if op == "Column":
         return rf"EqualTo\({_name(predicate)},true\)"
@@ -78,7 +78,7 @@ def _pattern(predicate: Expression) -> str | None:
         return rf"Not\({inner}\)" if inner else None
     if op in ("And", "Or"):
         legs = [_pattern(arg) for arg in args]
-        # Spark nests them in pairs, in one way or another: every side must be somewhere inside.
+        # Spark nests them in pairs, in any order: every side must be somewhere inside.
         return rf"{op}\({''.join(f'(?=.*{leg})' for leg in dict.fromkeys(legs))}.*\)" if all(legs) else None
     if op in ("IsNull", "IsNotNull"):
         return rf"{op}\({_name(args[0])}\)" if args[0].op == "Column" else None

@@ -1,4 +1,4 @@
-"""Scan outcomes as Markdown: what was asked, what became of it, why, and what to do."""
+"""Scan outcomes as Markdown: predicate, outcome, reason, and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HEADER = ["| scan | predicate | outcome | why | what to do |", "|---|---|---|--
 
 
 def markdown(outcomes: Iterable[ScanOutcome]) -> str:
-    """One row for each predicate; a scan without any has one row of its own."""
+    """One row for each predicate. A scan without predicates has one row."""
     rows = [row for outcome in outcomes for row in _rows(outcome)]
     return "\n".join([*_HEADER, *rows]) if rows else "No registered table was scanned."
 

@@ -1,24 +1,24 @@
-"""When is "little" little: the share of a table that a kind of predicate is expected to skip at least."""
+"""Thresholds: the share of a table that a kind of predicate is expected to skip at least."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Before there is any history. A finding also needs an avoidable cause and few wanted rows, so these may be high.
+# Defaults without history. They may be high: a finding also needs an avoidable cause and few matching rows.
 DEFAULT = 0.25
 DEFAULTS = {"equality": 0.5, "in_list": 0.5, "prefix": 0.5}
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What counts as little, learned per (table class, predicate family) where history tells."""
+    """The thresholds, learned per (table class, predicate family) if there is enough history."""
 
     learned: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    wanted_share: float = 0.5  # a scan of which more rows than this matched had to read them
+    wanted_share: float = 0.5  # if more of the rows matched, the scan had to read them
 
     def little(self, table_class: str, family: str) -> float:
-        """Skipping less than this share of the bytes is little.
+        """Skipping less than this share of the bytes is too little.
 
         >>> learned = Thresholds({("small plain", "range"): 0.7})
         >>> learned.little("small plain", "range"), learned.little("large plain", "range")

@@ -1,1 +1,1 @@
-"""What rules look at, read from the plans and metrics of one execution. Pure: no clock is in a signal."""
+"""Signals for the rules, read from the plans and metrics of one execution. Pure: a signal holds no times."""

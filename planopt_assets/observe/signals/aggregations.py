@@ -1,4 +1,4 @@
-"""Groupings done in two steps, and how much the first step left for the second; and what did not fit into memory."""
+"""Aggregations in two steps, with the rows that the first step left; and operators that spilled."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def is_aggregate(node: PlanNode) -> bool:
 
 
 def aggregations(tree: Tree) -> tuple[Aggregation, ...]:
-    """Each pair of a step and the one it merges: the same keys, with at most a shuffle and a sort between them.
+    """Each final step with its partial step: the same keys, with at most a shuffle and a sort between them.
 
-    A `count(DISTINCT …)` has two such pairs, one by the keys and the counted column, one by the keys alone.
+    A `count(DISTINCT …)` has two such pairs: one by the keys and the counted column, one by the keys alone.
     """
     found: dict[int, Aggregation] = {}
     for final in filter(is_aggregate, tree.plan.nodes):
         partial = _merged(tree, final)
-        if partial is not None:  # a step that two others merge, through a reused exchange, is one aggregation
+        if partial is not None:  # a partial step with two final steps (reused exchange) is one aggregation
             found.setdefault(
                 partial.index,
                 Aggregation(
@@ -40,7 +40,7 @@ def aggregations(tree: Tree) -> tuple[Aggregation, ...]:
 
 
 def _sorted_tasks(step: PlanNode) -> int | None:
-    """A hash aggregation counts the same, but falls back only where memory ends: no setting of groups changes that."""
+    """Only object aggregations. A hash aggregation falls back when memory ends, which no group limit changes."""
     return step.metric(SORT_FALLBACKS) if step.kind == "ObjectHashAggregate" else None
 
 
@@ -54,7 +54,7 @@ def _merged(tree: Tree, final: PlanNode) -> PlanNode | None:
 
 
 def spills(tree: Tree) -> tuple[Spill, ...]:
-    """Operators that wrote to disk what they could not hold."""
+    """Operators that spilled to disk."""
     return tuple(
         Spill(node.index, node.kind, size) for node in tree.plan.nodes if (size := node.metric(SPILL) or 0) > 0
     )

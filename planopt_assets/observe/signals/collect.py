@@ -24,9 +24,9 @@ def collect(
     udfs: UdfAudit,
     targets: Targets,
 ) -> Signals:
-    """From the plan as it was made, the plan as it ran with its metrics, and what is known of scans and functions.
+    """From the initial plan, the final plan with its metrics, and the facts about scans and functions.
 
-    `splits` are the tasks of scans by table, `targets` what a hint calls the inputs of each join of the final plan.
+    `splits` are the tasks of scans by table. `targets` are the hint names of the inputs of each join in the final plan.
     """
     before, after = Tree(initial), Tree(final)
     found = scans(after, splits, scan_facts)

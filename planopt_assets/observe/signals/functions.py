@@ -1,4 +1,4 @@
-"""Python functions of a query, and the rows that went through each."""
+"""Python functions of a query, and the rows that each one processed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RUNS_PYTHON = ("Python", "Pandas", "InArrow")
 
 
 def functions(tree: Tree, udfs: UdfAudit) -> tuple[PythonFunction, ...]:
-    """One for every name and rung, sorted; rows are those that the operators which call it got."""
+    """One entry per name and rung, sorted. Rows are the input rows of the operators that call it."""
     uses: Counter[tuple[str, str]] = Counter()
     returns: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for udf in udfs.functions:
@@ -27,7 +27,7 @@ def functions(tree: Tree, udfs: UdfAudit) -> tuple[PythonFunction, ...]:
 
 
 def _rows(tree: Tree, name: str) -> int | None:
-    """None where no operator names it, or one of them does not tell."""
+    """None: no operator names it, or one of them has no row count."""
     called = re.compile(rf"(?<!\w){re.escape(name)}\(")
     callers = [n for n in tree.plan.nodes if any(k in n.kind for k in _RUNS_PYTHON) and called.search(n.detail)]
     known = [rows for n in callers if (rows := tree.rows_in(n)) is not None]

@@ -1,4 +1,4 @@
-"""What the text of a physical join says: its keys, its type, the side it builds."""
+"""The keys, type and build side of a physical join, from its text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUILD = re.compile(r"\bBuild(Left|Right)\b")
 
 @dataclass(frozen=True, slots=True)
 class JoinText:
-    """Keys are in pairs; a join without equal keys has none."""
+    """Keys are in pairs. A join without equality keys has none."""
 
     left_keys: tuple[str, ...]
     right_keys: tuple[str, ...]
@@ -60,7 +60,7 @@ def key_count(text: str) -> int:
 
 
 def _bracketed(text: str) -> tuple[str, str]:
-    """What is between the first bracket and the one that closes it, and what follows."""
+    """The text between the first bracket and its closing one, and the text after it."""
     if not text.startswith("["):
         return "", text
     depth = 0
@@ -72,7 +72,7 @@ def _bracketed(text: str) -> tuple[str, str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Cut at commas that are in no bracket."""
+    """Split at commas outside brackets."""
     depth = start = 0
     for at, char in enumerate(text):
         depth += (char in "([{") - (char in ")]}")

@@ -1,4 +1,4 @@
-"""The joins of an executed plan: what each input was thought to be and what it was."""
+"""The joins of an executed plan: estimated and actual size of each input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planopt_assets.observe.signals.join_text import is_join, join_text
 from planopt_assets.observe.signals.shuffles import BY_SPARK
 from planopt_assets.observe.signals.tree import CACHED, Tree
 
-Targets = Mapping[int, tuple[str, str]]  # node -> what a hint calls its left and its right input
+Targets = Mapping[int, tuple[str, str]]  # node -> hint names of its left and its right input
 
 _ID = re.compile(r"#\d+L?")
 _MOVED = ("Sort", "AQEShuffleRead", "Project", "BroadcastExchange", "ReusedExchange", "ColumnarToRow")
@@ -21,11 +21,11 @@ _NOT_ESTIMATED = (*_MOVED, "Exchange")
 
 
 def joins(final: Tree, initial: Tree, targets: Targets) -> tuple[Join, ...]:
-    """Every join that ran, in plan order, with the join of the initial plan that it was.
+    """Every join that ran, in plan order, matched with its join in the initial plan.
 
-    Adaptive execution keeps what is joined and on what: a join is found again by its type, its pairs of keys (without
-    expression ids, in any order) and the tables below either input. Of joins that are the same in all this, the first
-    of the one plan is the first of the other. One that is not found again counts as planned the way it ran.
+    Adaptive execution changes neither the inputs nor the keys of a join. So joins are matched by type, pairs of keys
+    (without expression ids, in any order) and the tables below each input. Joins that are equal in all of this are
+    matched in plan order. A join without a match counts as planned the way it ran.
     """
     planned: dict[object, list[PlanNode]] = {}
     for node in _joins(initial):
@@ -69,7 +69,7 @@ def _join(final: Tree, node: PlanNode, initial: Tree, before: PlanNode | None, t
 
 
 def _strategy(node: PlanNode) -> str:
-    """Without the mark of a join that adaptive execution found skewed: `SortMergeJoin(skew=true)`."""
+    """The strategy without the mark of a skewed join: `SortMergeJoin(skew=true)`."""
     return node.kind.partition("(")[0]
 
 
@@ -87,11 +87,11 @@ def _input(final: Tree, side: PlanNode, initial: Tree, before: PlanNode | None, 
 
 
 def _estimated(initial: Tree, side: PlanNode) -> int | None:
-    """What the planner reckoned, brought to the width of what the join gets.
+    """The planner's estimate, rescaled to the row width of the join's input.
 
-    Exchanges, sorts and projections have no estimate of their own: the operator below them has one, for rows that may
-    be wider. 1,000 bytes there, at 42 + 8 bytes a row, are 400 bytes for an input of 12 + 8 bytes a row. But a scan is
-    planned together with the filter and the projection above it, and all have the estimate of the projection.
+    Exchanges, sorts and projections have no own estimate. The operator below has one, for rows that may be wider:
+    1,000 bytes there, at 42 + 8 bytes a row, are 400 bytes for an input of 12 + 8 bytes a row. A scan is an exception:
+    it is planned together with the filter and projection above it, and all have the estimate of the projection.
     """
     *_, origin = initial.chain(side, *_NOT_ESTIMATED)
     *_, source = initial.chain(origin, "Filter", "ColumnarToRow")

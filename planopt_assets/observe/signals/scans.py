@@ -1,4 +1,4 @@
-"""Scans of registered tables: what each read, into how many tasks, and what became of its predicates."""
+"""Scans of registered tables: what each read, in how many tasks, and how its predicates were used."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Fact = tuple[ScanFacts, ScanOutcome]
 
 
 def scans(tree: Tree, splits: Mapping[str, list[int]], facts: Sequence[Fact] = ()) -> tuple[Scan, ...]:
-    """Every scan in plan order; `splits` lists, per table, the tasks of its scans in plan order.
+    """Every scan in plan order. `splits` lists, per table, the tasks of its scans in plan order.
 
-    Facts are found again by the table and by what the run read: those numbers were taken from the same operator. Of
-    scans that read the same, each takes the next.
+    Facts are matched by table and by the numbers that the run read, which come from the same operator. Scans with equal
+    numbers are matched in order.
     """
     tasks = {table: list(counts) for table, counts in splits.items()}
     left = list(facts)

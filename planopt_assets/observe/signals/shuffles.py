@@ -1,4 +1,4 @@
-"""Shuffles that may be resized: planned and read partitions, and how evenly the bytes fell."""
+"""Shuffles that may be resized: partitions planned and read, and how evenly the bytes are distributed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ON_THE_WAY = ("Sort", "AQEShuffleRead", "Project", "BroadcastExchange")
 
 
 def resizable_exchanges(tree: Tree) -> tuple[Exchange, ...]:
-    """Shuffles Spark put in by itself; a `repartition(n)` in the query is the author's choice and stays."""
+    """Shuffles that Spark added. A `repartition(n)` in the query is the author's choice and is not touched."""
     return tuple(
         _exchange(tree, node, count)
         for node in tree.plan.nodes
@@ -39,7 +39,7 @@ def _exchange(tree: Tree, node: PlanNode, count: int) -> Exchange:
 
 
 def read_partitions(tree: Tree, node: PlanNode) -> int | None:
-    """Partitions a shuffle was read in, where adaptive execution tells; as planned where it read them as they were."""
+    """Partitions in which a shuffle was read: after coalescing, or as planned. None for a plan that did not run."""
     parent = tree.plan.nodes[node.parent] if node.parent >= 0 else None
     if parent is not None and parent.kind == "AQEShuffleRead":
         return parent.metric(PARTITIONS)

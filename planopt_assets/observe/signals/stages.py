@@ -1,4 +1,4 @@
-"""The stages of an executed plan: what runs between two exchanges, as a graph."""
+"""The stages of an executed plan, as a graph: what runs between two exchanges."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from planopt_assets.observe.signals.shuffles import planned_partitions
 from planopt_assets.observe.signals.tree import CACHED, Tree
 
 _EXCHANGES = ("Exchange", "BroadcastExchange")
-_SUBQUERY = "Subquery"  # one that runs by itself; a `SubqueryBroadcast` only reads a broadcast
+_SUBQUERY = "Subquery"  # runs as its own plan; a `SubqueryBroadcast` only reads a broadcast
 _COUNT = re.compile(r"^Coalesce (\d+)|splits=(?:Some\()?(\d+)")
 
 
 def stages(tree: Tree, scans: Sequence[Scan]) -> tuple[Stage, ...]:
-    """Cut at exchanges and sub-queries, in an order in which they can run: a stage comes after those it reads.
+    """The plan cut at exchanges and sub-queries. A stage comes after the stages it reads.
 
-    A reused exchange is written by one stage and read by several. Sub-queries and broadcasts give their stage no
-    tasks. Tasks are 0 where only the run could tell: a scan under dynamic pruning.
+    A reused exchange is written by one stage and read by several. Sub-queries and broadcasts add no tasks to the stage
+    that reads them. Tasks are 0 if only the run knows them: a scan under dynamic pruning.
     """
     if not tree.plan.nodes:
         return ()
@@ -30,7 +30,7 @@ def stages(tree: Tree, scans: Sequence[Scan]) -> tuple[Stage, ...]:
     last = graph.add(root)
     if root.kind != "Exchange":
         return tuple(graph.done)
-    # A query that ends in a shuffle: what reads it has no operator of its own.
+    # The query ends in a shuffle. The stage that reads it has no operator.
     partitions = planned_partitions(tree, root)
     return (*graph.done, Stage(last + 1, (last,), partitions, actual_rows(root) or 0, files=0, shuffle_partitions=0))
 
@@ -42,7 +42,7 @@ class _Graph:
         self.done: list[Stage] = []
 
     def add(self, top: PlanNode) -> int:
-        """The stage that ends in this operator, after all it reads."""
+        """Add the stage that ends in this operator, after all stages it reads."""
         if top.index not in self._known:
             nodes, read = self._members(top)
             feeds = tuple(sorted({self.add(node) for node in read}))
@@ -62,7 +62,7 @@ class _Graph:
         return self._known[top.index]
 
     def _members(self, top: PlanNode) -> tuple[list[PlanNode], list[PlanNode]]:
-        """The operators of a stage in plan order, and the ends of the stages it reads."""
+        """The operators of a stage in plan order, and the last operators of the stages it reads."""
         nodes, read, stack = [], [], [top]
         while stack:
             node = stack.pop()
@@ -79,7 +79,7 @@ class _Graph:
         return node is not top and (node.kind.startswith("Scan") or node.kind == "Exchange")
 
     def _tasks(self, top: PlanNode, nodes: Sequence[PlanNode]) -> int:
-        """From the leaves up; an operator has the tasks of its inputs, which are alike unless it is a union."""
+        """Tasks from the leaves up. An operator has the tasks of its inputs; a union has their sum."""
         tasks: dict[int, int] = {}
         for node in reversed(nodes):  # a parent comes before its children
             inputs = [] if node.kind.startswith(CACHED) else self._tree.inputs(node)
@@ -88,7 +88,7 @@ class _Graph:
         return tasks[top.index]
 
     def _read(self, node: PlanNode) -> int:
-        """Tasks that reading another stage takes as it was planned; a broadcast is at hand in every task."""
+        """Tasks needed to read another stage, as planned. A broadcast needs none: every task has it."""
         return planned_partitions(self._tree, node) if node.kind == "Exchange" else 0
 
     def _of_operator(self, node: PlanNode, below: Sequence[int]) -> int:

@@ -1,7 +1,7 @@
-"""What a hint calls the inputs of a physical join: which join of the analysed plan it was, and on which side.
+"""The hint names (targets) of the inputs of a physical join: its join in the analysed plan, and the side.
 
-Both plans are taken as Spark shows them, before planopt renumbers expression ids: within one execution the same id is
-the same column. `model/hint.py` says how a target is written.
+Both plans are used before planopt renumbers expression ids: within one execution the same id is the same column.
+`model/hint.py` says how a target is written.
 
     analysed                          physical
     Join a.id = c.id         join0    SortMergeJoin [id#1], [id#9]      join0.left    join0.right c
@@ -10,13 +10,13 @@ the same column. `model/hint.py` says how a target is written.
     :  +- SubqueryAlias b             :  +- Scan [id#5]
     +- SubqueryAlias c                +- Scan [id#9]
 
-1. A physical join is one of the query's own if exactly one analysed join has the columns of all its left keys below
-   one input and those of all its right keys below the other. Where the keys do not tell (there are none, or a second
-   use of a CTE has new ids), both inputs must be made from the same relations as those of an analysed join. Others
-   come from sub-queries, or from `INTERSECT`; so does a semi or anti join that the author did not write as one.
-2. A physical input is then named after the analysed input that is made from the same relations, of that join or,
-   where Spark changed the order of inner joins, of another: Spark keeps a hint with the input, not with the join. None
-   where no analysed input is: after a change of order, the join of `a` and `c` is nothing the author wrote.
+1. A physical join belongs to the query if exactly one analysed join has the columns of all its left keys below one
+   input and those of all its right keys below the other. If the keys do not decide (there are none, or a second use of
+   a CTE has new ids), both inputs must come from the same relations as those of an analysed join. Other joins come from
+   sub-queries or `INTERSECT`; so does a semi or anti join that the author did not write as one.
+2. A physical input has the name of the analysed input that comes from the same relations. If Spark reordered inner
+   joins, that can be an input of another join: Spark keeps a hint with the input, not with the join. There is no name
+   if no analysed input fits: after a reordering, the join of `a` and `c` is not one that the author wrote.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Ids = frozenset[int]
 _ID = re.compile(r"#(\d+)")
 _REUSED = re.compile(r"^Reused\w+ \[([^\]]*)\]")
 _ONLY_LEFT = ("LeftSemi", "LeftAnti")
-_WRITTEN = (*_ONLY_LEFT, "LeftSingle", "ExistenceJoin")  # types that Spark gives no other join
+_WRITTEN = (*_ONLY_LEFT, "LeftSingle", "ExistenceJoin")  # types that Spark gives to no other join
 _NO_NAME = "__auto_generated_subquery_name"
 
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """One input of an analysed join: its name, the ids of all columns below it, the relations it is made from."""
+    """One input of an analysed join: its name, the ids of all columns below it, the relations it comes from."""
 
     join: int
     kind: str
@@ -52,9 +52,9 @@ class _Input:
 
 
 def join_targets(physical: Info, analysed: Flat, first_id: int) -> dict[int, tuple[str, str]]:
-    """By place in the normalised plan: the targets of the left and the right input, empty where a hint cannot name it.
+    """Targets of the left and right input, by position in the normalised plan. Empty if no hint can name the input.
 
-    Joins inside sub-queries and cached tables are left out. Numbers below `first_id` are no expression ids.
+    Joins inside sub-queries and cached tables are omitted. Numbers below `first_id` are not expression ids.
     """
     asked = _Asked(analysed)
     made_from = _relations_below(physical, asked, first_id)
@@ -67,7 +67,7 @@ def join_targets(physical: Info, analysed: Flat, first_id: int) -> dict[int, tup
 
 
 class _Asked:
-    """The joins of an analysed plan, numbered depth first; those inside sub-queries cannot be named."""
+    """The joins of an analysed plan, numbered depth first. Joins inside sub-queries cannot be named."""
 
     def __init__(self, analysed: Flat) -> None:
         root = plan_tree(analysed)
@@ -75,11 +75,11 @@ class _Asked:
         self._inputs = _join_inputs(root, self._origins)
 
     def relations(self, ids: Ids) -> Ids:
-        """Those that columns with these ids are made from."""
+        """The relations that columns with these ids come from."""
         return frozenset(r for i in ids for r in self._origins.get(i, ()))
 
     def targets(self, node: Info, made_from: Sequence[Ids], seen: Ids, first_id: int) -> tuple[str, str]:
-        """`seen` are the relations that planning left over: an input may have lost one that nobody needs."""
+        """`seen` are the relations left after planning: an input may have lost one that is not needed."""
         text = join_text(node["simpleString"])
         keys = [_ids(" ".join(side), first_id) for side in (text.left_keys, text.right_keys)]
         pairs = [(a, b) for a, b in self._pairs() if text.kind not in _WRITTEN or text.kind == a.kind]
@@ -110,7 +110,7 @@ def _same(made_from: Sequence[Ids], inputs: Sequence[Ids]) -> bool:
 
 
 def _join_inputs(root: Node, origins: dict[int, Ids]) -> list[_Input]:
-    """Left and right input of every join, in the order of the joins; `origins` is filled on the way."""
+    """Left and right input of every join, in the order of the joins. Fills `origins`."""
     numbers = {id(node): n for n, node in enumerate(node for node in _top_down(root) if node.kind == "Join")}
     below: dict[int, tuple[Ids, Ids]] = {}  # node -> ids, relations
     ctes: dict[int, tuple[Ids, Ids]] = {}
@@ -123,14 +123,14 @@ def _join_inputs(root: Node, origins: dict[int, Ids]) -> list[_Input]:
                 _Input(number, _type(node), f"join{number}.{side}{_alias(child)}", *part)
                 for side, child, part in zip(("left", "right"), node.children, parts, strict=True)
             ]
-        # A definition counts where it is used.
+        # A definition counts only where it is used.
         parts = parts[-1:] if node.kind == "WithCTE" else parts
         own = frozenset(_columns(node.fields))
         ids = own.union(*(i for i, _ in parts))
         giving = parts[:1] if node.kind == "Join" and _type(node) in _ONLY_LEFT else parts
         relations = frozenset[int]().union(*(r for _, r in giving)) if node.children else frozenset({place})
         if node.kind == "CTERelationRef" and ids <= ctes.get(node.fields["cteId"], (frozenset(), frozenset()))[0]:
-            ids, relations = ctes[node.fields["cteId"]]  # a reference with ids of its own is a relation of its own
+            ids, relations = ctes[node.fields["cteId"]]  # a reference with new ids is a new relation
         if node.kind == "CTERelationDef":
             ctes[node.fields["id"]] = ids, relations
         below[id(node)] = ids, relations
@@ -152,12 +152,12 @@ def _top_down(root: Node) -> Iterator[Node]:
 
 
 def _columns(value: object) -> Iterator[int]:
-    """Ids of all columns an operator makes or uses; plans of sub-queries are not entered."""
+    """Ids of all columns that an operator creates or uses, without the plans of sub-queries."""
     stack = [value]
     while stack:
         here = stack.pop()
         if isinstance(here, dict):
-            if isinstance(here.get("exprId"), dict) and "plan" not in here:  # a sub-query's id is that of no column
+            if isinstance(here.get("exprId"), dict) and "plan" not in here:  # the id of a sub-query is no column
                 yield int(here["exprId"]["id"])
             stack.extend(v for k, v in here.items() if k != "plan" and isinstance(v, dict | list))
         elif isinstance(here, list):
@@ -165,7 +165,7 @@ def _columns(value: object) -> Iterator[int]:
 
 
 def _alias(node: Node) -> str:
-    """What the author calls an input, with a space before it; nothing where it has no name that a hint could use."""
+    """The author's alias of an input, with a space before it. Empty if it has no name that a hint could use."""
     while node.kind == "ResolvedHint":
         (node,) = node.children
     if node.kind == "SubqueryAlias":
@@ -182,10 +182,10 @@ def _inputs(node: Info) -> list[Info]:
 
 
 def _relations_below(root: Info, asked: _Asked, first_id: int) -> dict[int, Ids]:
-    """By operator: the relations that it and all that its rows come from have columns of.
+    """By operator: the relations with columns in it or in the operators that its rows come from.
 
-    A reused exchange shows the original, which belongs elsewhere, after its own columns. What is below a cached table
-    was planned at another time. The right input of a semi join gives no rows: Spark moves such joins below others.
+    Not followed: the original that a reused exchange shows (it belongs elsewhere), what is below a cached table (it was
+    planned at another time), and the right input of a semi join (it gives no rows, and Spark moves such joins).
     """
     found: dict[int, Ids] = {}
     stack = [(root, False)]

@@ -1,4 +1,4 @@
-"""What tables promise to the queries that read them, and what became of the promises since the last run."""
+"""The contract of tables with the queries that read them, and what changed in it since the last run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from planopt_assets.model.table_facts import TableFacts
 
 Contract = dict[str, dict[str, Any]]  # plain data, as it is stored: JSON
 
-BREAKING = "breaking"  # a query may fail, or see what it was promised not to see
+BREAKING = "breaking"  # a query may fail, or see values that the contract excluded
 COMPATIBLE = "compatible"  # queries that name their columns are not affected
 
-# Types whose every value the later ones hold too.
+# In each list, a later type can hold every value of the earlier ones.
 _WIDER = (
     ("byte", "short", "integer", "long"),
     ("byte", "short", "integer", "double"),
@@ -28,7 +28,7 @@ _WIDER = (
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One promise that changed; `before` and `after` are empty where there is nothing to show."""
+    """One change of a contract. `before` and `after` are empty if there is nothing to show."""
 
     table: str
     kind: str
@@ -40,7 +40,7 @@ class Drift:
 
 
 def contract_of(tables: Iterable[TableFacts]) -> Contract:
-    """Schema and constraints of each table, as plain data; comments, layout and files promise nothing."""
+    """Schema and constraints of each table, as plain data. Comments, layout and files are not part of it."""
     return {
         t.name: {
             "columns": [{"name": c.name, "type": c.type, "nullable": c.nullable} for c in t.columns],
@@ -89,7 +89,7 @@ def _table(name: str, before: Contract, after: Contract) -> Iterator[Drift]:
 
 
 def _columns(table: str, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> Iterator[Drift]:
-    """Columns are the same when their names differ in case only, as for Spark."""
+    """As in Spark, names that differ only in case are the same column."""
     old = {c["name"].lower(): c for c in before}
     new = {c["name"].lower(): c for c in after}
     for key, column in old.items():
@@ -137,7 +137,7 @@ def _parsed(type_text: str) -> Any:
 
 
 def _holds(old: Any, new: Any) -> bool:
-    """Whether every value of the old type is one of the new, and nothing inside it may be NULL that could not be."""
+    """Whether the new type holds every value of the old, and allows NULL nowhere inside where the old did not."""
     if old == new:
         return True
     if isinstance(old, str) or isinstance(new, str):
@@ -177,7 +177,7 @@ def _is_wider(old: str, new: str) -> bool:
 
 
 def _constraints(table: str, before: list[list[str]], after: list[list[str]]) -> Iterator[Drift]:
-    """A promise that is gone or different breaks what relies on it; one more promise breaks no reader."""
+    """A removed or changed constraint is breaking for queries that rely on it. A new one breaks no reader."""
     old = {(kind, subject): expression for kind, subject, expression in before}
     new = {(kind, subject): expression for kind, subject, expression in after}
     for key in sorted({*old, *new}):

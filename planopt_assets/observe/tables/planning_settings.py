@@ -1,4 +1,4 @@
-"""Which settings may be recorded: an allowlist by name, and by what a value may look like. Pure."""
+"""Which settings may be recorded: an allowlist of names and of value formats. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planopt_assets.model.redaction import is_secret_name
 WITHHELD = "(withheld)"
 
 _PLAN_SHAPING = (
-    # of the Parquet reader, which is handed every session setting
+    # of the Parquet reader, which gets every session setting
     "parquet.filter.",
     "spark.sql.adaptive.",
     "spark.sql.ansi.",
@@ -55,7 +55,7 @@ _PLAN_SHAPING = (
     # row-wise and Arrow UDFs: batch sizes and time-outs
     "spark.python.",
 )
-# The words that settings with a list of answers know, in Spark and Delta; any other word could be a password.
+# The words that Spark's and Delta's settings with fixed choices allow. Any other word could be a password.
 _WORDS = (
     "ansi|strict|legacy|exception|corrected|last_win|static|dynamic|auto|enabled|disabled|all|none|row|dict"
     "|fallback|codegen_only|no_codegen|trace|debug|info|warn|error"
@@ -67,7 +67,7 @@ _WORDS = (
 _UNITS = "[kmgtp]i?b?|b|ns|us|ms|s|min|m|h|d|days?|hours?|minutes?|seconds?"
 _CLASS = r"(?:org\.apache\.|io\.delta\.)[\w.$]+"
 _AREAS = "Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Etc|Europe|Indian|Pacific"
-# Numbers, sizes, times, these words, Spark's own classes and time zones: nothing a credential looks like.
+# Numbers, sizes, times, these words, Spark's own classes and time zones: no credential has such a form.
 _HARMLESS = re.compile(
     rf"|true|false|-?\d{{1,19}}(\.\d{{1,19}})?(e[+-]?\d{{1,3}})?|-?\d{{1,19}} ?({_UNITS})"
     rf"|({_WORDS})(,({_WORDS}))*|<undefined>|<default>|<value of spark\.[\w.]+>|{_CLASS}(,{_CLASS})*"
@@ -85,7 +85,7 @@ def is_plan_shaping(name: str) -> bool:
 
 
 def recordable(settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The plan-shaping ones of these settings, sorted; a value of another form than Spark's own is withheld.
+    """The plan-shaping settings among these, sorted. A value with an unknown format is withheld.
 
     >>> recordable({"spark.sql.adaptive.enabled": "true", "spark.sql.optimizer.excludedRules": "hunter2!"})
     (('spark.sql.adaptive.enabled', 'true'), ('spark.sql.optimizer.excludedRules', '(withheld)'))

@@ -1,4 +1,4 @@
-"""The schemas a query stands between: what it reads, where each schema comes from, and what it returns."""
+"""The input schemas of a query, the source of each, and the schema of its result."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Source = Literal["table", "view", "inferred", "declared"]
 
 @dataclass(frozen=True, slots=True)
 class InputSchema:
-    """One relation a query reads; `source` says who vouches for the schema.
+    """One relation that a query reads. `source` says where its schema comes from.
 
-    `table`: the Delta log. `view`: a stored query over tables. `inferred`: guessed from values, as of `VALUES` or a
-    local frame. `declared`: written down beforehand, as of `range`.
+    `table`: the Delta log. `view`: a stored query over tables. `inferred`: derived from values, as for `VALUES` or a
+    local frame. `declared`: fixed beforehand, as for `range`.
     """
 
     relation: str
@@ -32,9 +32,9 @@ class InputSchema:
 
 
 def inline_inputs(analyzed: Flat, tables: Collection[str]) -> Iterator[InputSchema]:
-    """What a query reads beside registered tables: values written into it, ranges and views, in order of appearance.
+    """What a query reads besides registered tables: inline values, ranges and views, in order of appearance.
 
-    A registered table is a view of that name to Spark, so those are left out.
+    For Spark, a registered table is a view of that name. Those views are omitted.
     """
     number = 0
     for node in _all_nodes(analyzed):
@@ -49,7 +49,7 @@ def inline_inputs(analyzed: Flat, tables: Collection[str]) -> Iterator[InputSche
 
 
 def _all_nodes(flat: Flat) -> Iterator[Json]:
-    """Every operator, those of sub-queries too."""
+    """Every operator, also those of sub-queries."""
     for node in flat:
         if "num-children" in node:
             yield node
@@ -67,7 +67,7 @@ def _type(written: Any) -> str:
 
 
 def schema_provenance(inputs: Iterable[InputSchema], output: Sequence[ColumnOf]) -> list[dict[str, Any]]:
-    """One row for each column: inputs by name, columns in their order, then what the query returns.
+    """One row per column: inputs by name with their columns in order, then the columns of the result.
 
     >>> shops = InputSchema("shops", "table", (("id", "long", False),))
     >>> for row in schema_provenance([shops], [("n", "long", False)]):

@@ -9,8 +9,8 @@ from typing import Any
 
 from planopt_assets.model.table_facts import Column, Constraint, Identity, Protocol, TableFacts
 
-# What Delta itself defines and a person may set, but for what can point to other systems or hold credentials
-# (`coordinatedCommits`, `redirect…`) and for Delta's own book-keeping (`columnMapping.maxColumnId`, …).
+# Properties that Delta defines and a person may set. Omitted: those that can point to other systems or hold credentials
+# (`coordinatedCommits`, `redirect…`), and Delta's internal ones (`columnMapping.maxColumnId`, …).
 SAFE_PROPERTIES = frozenset(
     f"delta.{name}"
     for name in (
@@ -56,7 +56,7 @@ def table_facts(
     files: int | None,
     size: int | None,
 ) -> TableFacts:
-    """Facts from a table's newest `protocol` and `metaData` actions and the configuration of its metadata domains."""
+    """Facts from a table's newest `protocol` and `metaData` actions and its metadata domains."""
     fields: list[Json] = json.loads(metadata["schemaString"])["fields"]
     configuration: dict[str, str] = metadata.get("configuration") or {}
     partitions = tuple(metadata.get("partitionColumns") or ())
@@ -82,7 +82,7 @@ def table_facts(
 
 
 def type_text(kind: Any) -> str:
-    """A type without the notes Delta keeps in it (mapped names, comments, past types).
+    """A type without Delta's annotations (mapped names, comments, past types).
 
     >>> type_text({"type": "array", "elementType": "long", "containsNull": True})
     '{"containsNull":true,"elementType":"long","type":"array"}'
@@ -132,7 +132,7 @@ def _of_columns(columns: tuple[Column, ...]) -> Iterator[Constraint]:
 
 
 def _of_fields(fields: list[Json]) -> Iterator[Constraint]:
-    """What Delta enforces on fields, also those inside structs; inside arrays and maps it enforces nothing."""
+    """Constraints on fields, also inside structs. Inside arrays and maps Delta enforces nothing."""
     for path, field in _walk(fields):
         if not field["nullable"]:
             yield Constraint("not_null", dotted(path), "IS NOT NULL")
@@ -159,7 +159,7 @@ def dotted(path: Path) -> str:
 
 
 def _walk(fields: list[Json], above: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """Every field and the fields of structs inside it, in order; not into arrays and maps."""
+    """Every field and the fields of nested structs, in order, but not inside arrays and maps."""
     for field in fields:
         path = (*above, field["name"])
         yield path, field
@@ -172,7 +172,7 @@ def _is_struct(field: Json) -> bool:
 
 
 def _clustering(fields: list[Json], domains: Mapping[str, str]) -> tuple[str, ...]:
-    """Clustering columns by the names people use: the log has those of the files."""
+    """Clustering columns by their logical names. The log has the physical ones."""
     if "delta.clustering" not in domains:
         return ()
     wanted: list[list[str]] = json.loads(domains["delta.clustering"])["clusteringColumns"]
@@ -189,7 +189,7 @@ def _logical(fields: list[Json], physical: list[str]) -> Path:
 
 
 def _statistics(fields: list[Json], configuration: Mapping[str, str]) -> tuple[str, ...]:
-    """The leaves Delta collects statistics for: those named, or the first so many; partition columns need none."""
+    """The leaves with statistics: those that are named, or the first N. Partition columns need none."""
     leaves = [path for path, field in _walk(fields) if not _is_struct(field)]
     named = configuration.get("delta.dataSkippingStatsColumns")
     if named is not None:
@@ -200,7 +200,7 @@ def _statistics(fields: list[Json], configuration: Mapping[str, str]) -> tuple[s
 
 
 def _column_list(text: str) -> list[Path]:
-    """The value of `delta.dataSkippingStatsColumns`: names with commas between, quoted where needed.
+    """The value of `delta.dataSkippingStatsColumns`: names separated by commas, quoted where needed.
 
     >>> _column_list("s.x, `a.b`")
     [('s', 'x'), ('a.b',)]

@@ -25,7 +25,7 @@ def test_the_table_has_a_row_for_each_predicate_and_the_finding_stands_out() -> 
     assert markdown([OUTCOME, empty]) == (
         "| scan | predicate | outcome | why | what to do |\n"
         "|---|---|---|---|---|\n"
-        "| 0: orders@3, 25% skipped | `id = 5` | partial_pushdown | chooses files by their statistics |  |\n"
+        "| 0: orders@3, 25% skipped | `id = 5` | partial_pushdown | prunes files by their statistics |  |\n"
         "|  | `year(ts) = 2024` |  | a function of ts is compared, not ts itself "
         "| **write it as a range of ts: ts >= '2024-01-01' AND ts < '2025-01-01'** |\n"
         "| 1: orders@3, 0% skipped |  | no_predicate | no predicate on this table |  |"
