@@ -89,13 +89,18 @@ def understood_columns(understood: Understood, tables: Sequence[TableFacts], pla
         "canonical_sql": understood.canonical.sql,
         "canonical_reason": understood.canonical.reason or None,
         "column_lineage": plain(understood.lineage.to_json()),
-        "udfs": plain(understood.udfs.to_json()),
+        "udfs": plain(understood.udfs.to_json() | _workers(understood, planned)),
         "udf_rung": understood.udfs.worst,
         "output_schema": plain(provenance),
         "phases": plain(dict(planned.planning.phase_ms)),
         "effective_rules": list(planned.planning.effective_rules),
         "engine": ", ".join(f"{k} {v}" for k, v in planned.environment.environment if k in ("delta", "java", "spark")),
     }
+
+
+def _workers(understood: Understood, planned: Planned) -> Row:
+    """How Python workers were set up for a query that has them; stored beside the audit, not hashed with it."""
+    return {"workers": dict(planned.environment.workers)} if understood.udfs.in_python else {}
 
 
 def bundle_columns(parts: Parts, unstable: Sequence[str], planned: Planned, contract: str) -> Row:
