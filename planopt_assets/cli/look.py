@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,9 +20,15 @@ from planopt_assets.cli.command import (
     load,
     load_standings,
     print_json,
+    print_json_list,
     say,
     write_html,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planopt_assets.job.export import Exported
 
 
 def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
@@ -31,7 +37,8 @@ def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> N
 
     loaded, standings = load_standings(workload)
     if as_json:
-        print_json({"workload": loaded.name, "store": loaded.store, "queries": [s.facts() for s in standings.values()]})
+        head = {"workload": loaded.name, "store": loaded.store}
+        print_json_list(head, "queries", (s.facts() for s in standings.values()))
     else:
         print_standings(standings.values())
 
@@ -60,8 +67,8 @@ def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as
     loaded, standings = load_standings(workload, queries)
     agenda = agenda_now(loaded, standings, queries or list(standings))
     if as_json:
-        facts = {"workload": loaded.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
-        print_json({**facts, "queries": agenda.facts()})
+        head = {"workload": loaded.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
+        print_json_list(head, "queries", agenda.facts())
     else:
         print_agenda(agenda)
 
@@ -92,15 +99,14 @@ def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, a
     loaded, standings = load_standings(workload, queries)
     gates = gates_now(loaded, queries or list(standings), standings)
     if as_json:
-        print_json(
-            {
-                "workload": loaded.name,
-                "gates": [
-                    {"gate": name, "query": query, **asdict(gate)}
-                    for name, answers in gates.items()
-                    for query, gate in answers.items()
-                ],
-            }
+        print_json_list(
+            {"workload": loaded.name},
+            "gates",
+            (
+                {"gate": name, "query": query, **asdict(gate)}
+                for name, answers in gates.items()
+                for query, gate in answers.items()
+            ),
         )
     else:
         print_gates(gates)
@@ -144,29 +150,40 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write the policies in force for jobs that do not use planopt; a query named by id must be exportable."""
+    from shutil import copyfileobj
+    from tempfile import TemporaryFile
+
     from planopt_assets.errors import NotExportable
     from planopt_assets.job.export import exported, rendered
     from planopt_assets.job.in_force import promotion_in_force
 
     loaded = load(workload)
     check_known(loaded, workload, queries)
-    chosen = [q for q in loaded.queries if not queries or q.id in queries]
-    found = [exported(q, promotion_in_force(loaded, q.id)) for q in chosen]
     written = ExportFormat.json if as_json else form
-    for query in found:
-        if why := query.why_not(written.value):
-            if queries:
-                raise NotExportable(why, where=f"query {query.query_id}", fix="choose another format, or use `tuned`")
-            say(f"{query.query_id} is not exported: {why}")
-    text = rendered(loaded.name, found, written.value)
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
+
+    def one_by_one() -> Iterator[Exported]:
+        for query in (q for q in loaded.queries if not queries or q.id in queries):
+            found = exported(query, promotion_in_force(loaded, query.id))
+            if why := found.why_not(written.value):
+                if queries:
+                    raise NotExportable(why, where=f"query {query.id}", fix="choose another format, or use `tuned`")
+                say(f"{query.id} is not exported: {why}")
+            yield found
+
+    # First as a whole to a file of its own: an error on the way leaves nothing half written.
+    with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
+        whole.writelines(rendered(loaded.name, one_by_one(), written.value))
+        whole.seek(0)
+        if out is None:
+            for piece in iter(lambda: whole.read(65536), ""):
+                typer.echo(piece, nl=False)
+            return
         try:
-            out.write_text(text, encoding="utf-8")
+            with out.open("w", encoding="utf-8", newline="") as target:
+                copyfileobj(whole, target)
         except OSError as error:
             raise NotExportable(str(error), where=str(out), fix="name a file that can be written") from error
-        say(f"written: {out}")
+    say(f"written: {out}")
 
 
 def report(

@@ -19,6 +19,7 @@ from planopt_assets.cli.command import (
     load,
     load_standings,
     print_json,
+    print_json_list,
     say,
     write_html,
 )
@@ -111,16 +112,14 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     shown = [standings[q] for q in chosen]
     path = write_html(loaded, standings, None)
     if as_json:
-        print_json(
-            {
-                "workload": loaded.name,
-                "nothing_to_do": not todo,
-                "run_id": run_id,
-                "store": loaded.store,
-                "report": str(path),
-                "queries": [s.facts() for s in shown],
-            }
-        )
+        head = {
+            "workload": loaded.name,
+            "nothing_to_do": not todo,
+            "run_id": run_id,
+            "store": loaded.store,
+            "report": str(path),
+        }
+        print_json_list(head, "queries", (s.facts() for s in shown))
     else:
         if not todo:
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
