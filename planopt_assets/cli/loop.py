@@ -63,11 +63,13 @@ def ui(
 
     from planopt_assets.cli.demo_tables import prepare
     from planopt_assets.defs.instance import dagster_home, register_queries
+    from planopt_assets.engine.sessions.thread_budget import variables
 
     loaded = load(workload if workload else prepare(DEMO_FOLDER, 0.1, say))
     home = dagster_home(loaded).resolve()
     environment = {
         **os.environ,
+        **variables(),  # its runs measure
         "PLANOPT_WORKLOAD": str(loaded.file.resolve()),
         "DAGSTER_HOME": str(home),
         "DAGSTER_DISABLE_TELEMETRY": "1",
@@ -92,10 +94,12 @@ def ui(
 
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop where something is to do, then show where every query stands."""
+    from planopt_assets.engine.sessions.thread_budget import limit_native_threads
     from planopt_assets.loop.run import read_standings
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
 
+    limit_native_threads()  # pools start with the first read of the store
     loaded, standings = load_standings(file, queries)
     chosen = queries or [q.id for q in loaded.queries]
     agenda = agenda_now(loaded, standings, chosen)
