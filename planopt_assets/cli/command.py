@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -87,9 +88,22 @@ def write_html(workload: Any, standings: Any, output: Path | None) -> Path:
 
 def print_json(facts: Any) -> None:
     """One JSON object on standard output."""
+    typer.echo(_json_text(facts))
+
+
+def print_json_list(head: dict[str, Any], name: str, elements: Iterable[Any]) -> None:
+    """The same for an object that ends with a long list, which is written element by element."""
+    from planopt_assets.job.json_stream import json_object
+
+    for piece in json_object(head, name, elements, _json_text):
+        typer.echo(piece, nl=False)
+    typer.echo()
+
+
+def _json_text(facts: Any) -> str:
     import orjson
 
-    typer.echo(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
+    return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
 
 
 def say(words: str) -> None:

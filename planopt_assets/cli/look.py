@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,10 +17,16 @@ from planopt_assets.cli.command import (
     load,
     load_known,
     print_json,
+    print_json_list,
     read,
     say,
     write_html,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planopt_assets.job.export import Exported
 
 
 def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
@@ -30,7 +36,8 @@ def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> N
     found = read(workload)
     loaded, standings = found.workload, found.standings.values()
     if as_json:
-        print_json({"workload": loaded.name, "store": loaded.store, "queries": [s.facts() for s in standings]})
+        head = {"workload": loaded.name, "store": loaded.store}
+        print_json_list(head, "queries", (s.facts() for s in standings))
     else:
         print_standings(standings)
 
@@ -58,8 +65,8 @@ def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as
     found = read(workload, queries)
     agenda = found.agenda(queries or list(found.standings))
     if as_json:
-        facts = {"workload": found.workload.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
-        print_json({**facts, "queries": agenda.facts()})
+        head = {"workload": found.workload.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
+        print_json_list(head, "queries", agenda.facts())
     else:
         print_agenda(agenda)
 
@@ -89,15 +96,14 @@ def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, a
     found = read(workload, queries)
     gates = found.gates(queries or list(found.standings))
     if as_json:
-        print_json(
-            {
-                "workload": found.workload.name,
-                "gates": [
-                    {"gate": name, "query": query, **asdict(gate)}
-                    for name, answers in gates.items()
-                    for query, gate in answers.items()
-                ],
-            }
+        print_json_list(
+            {"workload": found.workload.name},
+            "gates",
+            (
+                {"gate": name, "query": query, **asdict(gate)}
+                for name, answers in gates.items()
+                for query, gate in answers.items()
+            ),
         )
     else:
         print_gates(gates)
@@ -141,28 +147,39 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write the policies in force for jobs that do not use planopt; a query named by id must be exportable."""
+    from shutil import copyfileobj
+    from tempfile import TemporaryFile
+
     from planopt_assets.errors import NotExportable
     from planopt_assets.job.export import exported, rendered
     from planopt_assets.job.in_force import promotion_in_force
 
     loaded = load_known(workload, queries)
-    chosen = [q for q in loaded.queries if not queries or q.id in queries]
-    found = [exported(q, promotion_in_force(loaded, q.id)) for q in chosen]
     written = ExportFormat.json if as_json else form
-    for query in found:
-        if why := query.why_not(written.value):
-            if queries:
-                raise NotExportable(why, where=f"query {query.query_id}", fix="choose another format, or use `tuned`")
-            say(f"{query.query_id} is not exported: {why}")
-    text = rendered(loaded.name, found, written.value)
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
+
+    def one_by_one() -> Iterator[Exported]:
+        for query in (q for q in loaded.queries if not queries or q.id in queries):
+            found = exported(query, promotion_in_force(loaded, query.id))
+            if why := found.why_not(written.value):
+                if queries:
+                    raise NotExportable(why, where=f"query {query.id}", fix="choose another format, or use `tuned`")
+                say(f"{query.id} is not exported: {why}")
+            yield found
+
+    # First as a whole to a file of its own: an error on the way leaves nothing half written.
+    with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
+        whole.writelines(rendered(loaded.name, one_by_one(), written.value))
+        whole.seek(0)
+        if out is None:
+            for piece in iter(lambda: whole.read(65536), ""):
+                typer.echo(piece, nl=False)
+            return
         try:
-            out.write_text(text, encoding="utf-8")
+            with out.open("w", encoding="utf-8", newline="") as target:
+                copyfileobj(whole, target)
         except OSError as error:
             raise NotExportable(str(error), where=str(out), fix="name a file that can be written") from error
-        say(f"written: {out}")
+    say(f"written: {out}")
 
 
 def report(

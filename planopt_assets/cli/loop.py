@@ -18,6 +18,7 @@ from planopt_assets.cli.command import (
     load,
     load_known,
     print_json,
+    print_json_list,
     read_store,
     say,
     write_html,
@@ -62,11 +63,13 @@ def ui(
 
     from planopt_assets.cli.demo_tables import prepare
     from planopt_assets.defs.instance import dagster_home, register_queries
+    from planopt_assets.engine.sessions.thread_budget import variables
 
     loaded = load(workload if workload else prepare(DEMO_FOLDER, 0.1, say))
     home = dagster_home(loaded).resolve()
     environment = {
         **os.environ,
+        **variables(),  # its runs measure
         "PLANOPT_WORKLOAD": str(loaded.file.resolve()),
         "DAGSTER_HOME": str(home),
         "DAGSTER_DISABLE_TELEMETRY": "1",
@@ -91,9 +94,11 @@ def ui(
 
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop where something is to do, then show where every query stands."""
+    from planopt_assets.engine.sessions.thread_budget import limit_native_threads
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
 
+    limit_native_threads()  # pools start with the first read of the store
     loaded = load_known(file, queries)
     found = read_store(loaded)
     chosen = queries or [q.id for q in loaded.queries]
@@ -111,16 +116,14 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     shown = [found.standings[q] for q in chosen]
     path = write_html(loaded, found.standings, None)
     if as_json:
-        print_json(
-            {
-                "workload": loaded.name,
-                "nothing_to_do": not todo,
-                "run_id": run_id,
-                "store": loaded.store,
-                "report": str(path),
-                "queries": [s.facts() for s in shown],
-            }
-        )
+        head = {
+            "workload": loaded.name,
+            "nothing_to_do": not todo,
+            "run_id": run_id,
+            "store": loaded.store,
+            "report": str(path),
+        }
+        print_json_list(head, "queries", (s.facts() for s in shown))
     else:
         if not todo:
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from planopt_assets.engine.results.digest import with_digest
 from planopt_assets.engine.results.ordering import sort_columns
 from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
+from planopt_assets.engine.sessions.thread_budget import limit_native_threads
 from planopt_assets.errors import QueryHangs
 from planopt_assets.model.arm import Arm, Session, Tables
 from planopt_assets.model.location import plain_path
@@ -63,8 +63,7 @@ class Workspace:
 
     @cached_property
     def spark(self) -> SparkSession:
-        # One budget for all native thread pools: Spark owns the cores while it measures.
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        limit_native_threads()
         return self._open_session()
 
     @property

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import pprint
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from planopt_assets.engine.frames.carried import not_carried
 from planopt_assets.errors import NotExportable
+from planopt_assets.job.json_stream import json_object
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.redaction import redact
@@ -87,40 +87,51 @@ def _text(query: Query, policy: Policy) -> tuple[str | None, str]:
     return written.sql, ""
 
 
-def rendered(workload: str, queries: Sequence[Exported], form: Format) -> str:
-    """All queries in one text, which says of each whether it is in it.
+def rendered(workload: str, queries: Iterable[Exported], form: Format) -> Iterator[str]:
+    """All queries in one text, piece by piece; it says of each whether it is in it.
+
+    A query is asked for when the one before is written: only one text at a time is held.
 
     >>> one = Exported("by_shop", 1, Policy.of({"spark.sql.shuffle.partitions": "2"}), "pro-by_shop-g1", "SELECT 1")
-    >>> print(rendered("sales", [one], "submit"), end="")
+    >>> print(*rendered("sales", [one], "submit"), sep="", end="")
     # by_shop, generation 1: shuffle.partitions=2
     --conf spark.sql.shuffle.partitions=2
     """
     if form == "json":
-        return json.dumps({"workload": workload, "queries": [q.facts() for q in queries]}, indent=2) + "\n"
-    if form == "python":
-        return _python(workload, queries)
-    if form in _SETTINGS_ONLY:
-        check_one_session(queries, form)
-    comment = "--" if form == "sql" else "#"
-    blocks = []
-    for query in queries:
+        yield from json_object({"workload": workload}, "queries", (q.facts() for q in queries))
+        yield "\n"
+    elif form == "python":
+        yield from _python(workload, queries)
+    else:
+        yield from _blocks(queries, form)
+
+
+def _blocks(queries: Iterable[Exported], form: Format) -> Iterator[str]:
+    comment, separator = ("--", "\n") if form == "sql" else ("#", "")
+    application = _Application(form)
+    for position, query in enumerate(queries):
         why = query.why_not(form)
+        if form in _SETTINGS_ONLY and not why:
+            application.take(query)
         lines = [f"{comment} {query.headline}"]
         lines += [f"{comment} not exported: {why}"] if why else _LINES[form](query)
-        blocks.append("\n".join(lines) + "\n")
-    return ("\n" if form == "sql" else "").join(blocks)
+        yield (separator if position else "") + "\n".join(lines) + "\n"
 
 
-def check_one_session(queries: Sequence[Exported], form: Format) -> None:
+class _Application:
     """These settings hold for a whole application: two queries that want different values cannot share it."""
-    seen: dict[str, tuple[str, str]] = {}
-    for query in (q for q in queries if not q.why_not(form)):
+
+    def __init__(self, form: Format) -> None:
+        self._form = form
+        self._seen: dict[str, tuple[str, str]] = {}  # setting -> query that asked first, its value
+
+    def take(self, query: Exported) -> None:
         for name, value in query.policy.settings:
-            other, its_value = seen.setdefault(name, (query.query_id, value))
+            other, its_value = self._seen.setdefault(name, (query.query_id, value))
             if its_value != value:
                 raise NotExportable(
                     f"{name} is {its_value} for {other} and {value} for {query.query_id}, an application has one value",
-                    where=form,
+                    where=self._form,
                     fix="export one query at a time, or use `--format sql` or `--format python`",
                 )
 
@@ -143,16 +154,22 @@ def _sql(query: Exported) -> list[str]:
 _LINES = {"spark-defaults": _defaults, "submit": _submit, "sql": _sql}
 
 
-def _python(workload: str, queries: Sequence[Exported]) -> str:
-    fit = [q for q in queries if not q.why_not("python")]
-    settings = {q.query_id: dict(q.policy.settings) for q in fit}
-    texts = {q.query_id: q.sql for q in fit if q.policy.needs_text}
-    notes = "".join(f"# {q.headline}\n# not exported: {q.missing}\n" for q in queries if q.missing)
-    return (
+def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:
+    yield (
         f'"""Settings in force for workload {workload}, by `planopt export`; planopt is not needed to use them."""\n'
-        f"\n{notes}"
-        f"SETTINGS = {pprint.pformat(settings, width=110)}\n"
-        f"SQL = {pprint.pformat(texts, width=110)}  # where hints or rewrites are part of the policy\n"
+        "\n"
+        "SETTINGS = {}\n"
+        "SQL = {}  # where hints or rewrites are part of the policy\n"
+    )
+    for query in queries:
+        yield f"\n# {query.headline}\n"
+        if query.missing:
+            yield f"# not exported: {query.missing}\n"
+            continue
+        yield f"SETTINGS[{query.query_id!r}] = {pprint.pformat(dict(query.policy.settings), width=100)}\n"
+        if query.policy.needs_text:
+            yield f"SQL[{query.query_id!r}] = {pprint.pformat(query.sql, width=100)}\n"
+    yield (
         "\n\n"
         "def session_for(spark, query_id):\n"
         '    """A session in which the settings hold; temporary views and functions of `spark` are not in it."""\n'

@@ -101,9 +101,14 @@ def plan_details(
         plan_hashes=hashes,
         output_schema=plain(provenance),
         column_lineage=plain(understood.lineage.to_json()),
-        udfs=plain(understood.udfs.to_json()),
+        udfs=plain(understood.udfs.to_json() | _workers(understood, planned)),
         phases=plain(dict(planned.planning.phase_ms)),
     )
+
+
+def _workers(understood: Understood, planned: Planned) -> dict[str, Any]:
+    """How Python workers were set up for a query that has them; stored beside the audit, not hashed with it."""
+    return {"workers": dict(planned.environment.workers)} if understood.udfs.in_python else {}
 
 
 def node_records(query_id: str, observation: str, plans: Iterable[Plan]) -> Iterator[NodeRecord]:

@@ -15,6 +15,7 @@ class PlanningEnvironment:
 
     settings: Pairs  # sorted; values that could be secrets are withheld
     environment: Pairs  # versions, master, cores, memory
+    workers: Pairs = ()  # settings of Python workers, whoever set them; for people, in no hash
 
     @property
     def hash(self) -> str:

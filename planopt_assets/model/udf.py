@@ -43,6 +43,10 @@ class UdfAudit:
     def worst(self) -> Rung:
         return max((udf.rung for udf in self.functions), key=LADDER.index, default="builtin")
 
+    @property
+    def in_python(self) -> bool:
+        return any(udf.kind in ("python", "pandas", "arrow") for udf in self.functions)
+
     def to_json(self) -> dict[str, Any]:
         fields = Udf.__dataclass_fields__
         functions = [{name: getattr(udf, name) for name in fields} for udf in self.functions]

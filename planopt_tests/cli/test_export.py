@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from planopt_assets import cli
+from planopt_assets.job import export
 from planopt_assets.model.policy import Policy
 from planopt_tests.cli.test_cli import NO_JAVA, ok, planopt
 from planopt_tests.conftest import make_tables, write_workload_file
@@ -74,6 +79,39 @@ def test_a_mistake_is_one_message_and_its_exit_code(folder: Path, words: list[st
     assert done.returncode == code
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_queries_are_looked_up_one_after_the_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+    find = export.exported
+
+    def noted(query: Any, promotion: Any) -> Any:
+        looked_up.append(query.id)
+        return find(query, promotion)
+
+    def written(workload: str, queries: Iterator[Any], form: str) -> Iterator[str]:
+        for _ in queries:
+            yield f"{len(looked_up)} "
+
+    monkeypatch.setattr(export, "exported", noted)
+    monkeypatch.setattr(export, "rendered", written)
+    done = CliRunner().invoke(cli.app, ["export", "-w", str(folder / "planopt.yaml")], catch_exceptions=False)
+    assert done.stdout == "1 2 "
+
+
+def test_an_error_on_the_way_leaves_nothing_half_written(folder: Path) -> None:
+    other = Policy.of({"spark.sql.shuffle.partitions": "8"})
+    promote_by_hand(str(folder / "store"), *chain("cities", other))
+    done = planopt("export", "--format", "submit", "--out", "conf.txt", cwd=folder, env=NO_JAVA)
+    assert (done.returncode, done.stderr[:7]) == (1, "PLN-504")
+    assert not (folder / "conf.txt").exists()
+
+
+def test_line_ends_of_a_text_stay(tmp_path: Path) -> None:
+    make_tables(tmp_path, files=1)
+    write_workload_file(tmp_path, '  - {id: cities, sql: "SELECT city\\r\\nFROM shops"}')
+    assert planopt("export", "--out", "all.sql", cwd=tmp_path, env=NO_JAVA).returncode == 0
+    assert b"SELECT city\r\nFROM shops;\n" in (tmp_path / "all.sql").read_bytes()
 
 
 def test_a_broken_chain_is_an_error_and_nothing_is_exported(folder: Path) -> None:

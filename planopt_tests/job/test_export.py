@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from planopt_assets.errors import NotExportable
-from planopt_assets.job.export import Exported, exported, rendered
+from planopt_assets.job import export
+from planopt_assets.job.export import Exported, Format, exported
 from planopt_assets.model import redaction
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query
@@ -26,6 +30,10 @@ MORE = Policy.of({"spark.sql.shuffle.partitions": "8"})
 def one(policy: Policy | None = FEWER, query_id: str = "by_shop", **query: Any) -> Exported:
     declared = Query(query_id, **{"sql": "SELECT 1;", **query})
     return exported(declared, chain(query_id, policy)[0] if policy else None)
+
+
+def rendered(workload: str, queries: Iterable[Exported], form: Format) -> str:
+    return "".join(export.rendered(workload, queries, form))
 
 
 def test_sql_sets_runs_and_resets() -> None:
@@ -132,3 +140,50 @@ def test_two_queries_that_agree_do() -> None:
 def test_each_query_has_its_own_settings_in_sql() -> None:
     text = rendered("sales", [one(), one(MORE, "cities"), one(ORIGINAL, "shops")], "sql")
     assert text.index("=2;") < text.index("RESET") < text.index("=8;")
+
+
+FORMS: list[Format] = ["spark-defaults", "submit", "sql", "json", "python"]
+QUERIES, SIZE = 100, 200_000
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_query_is_asked_for_when_the_one_before_is_written(form: Format) -> None:
+    asked: list[tuple[str, str]] = []
+    pieces: list[str] = []
+
+    def queries() -> Iterator[Exported]:
+        for query_id in ("first", "second", "third"):
+            asked.append((query_id, "".join(pieces)))
+            yield one(HINTED, query_id, sql=JOINED)
+
+    for piece in export.rendered("sales", queries(), form):
+        pieces += [piece]
+    assert [query_id for query_id, _ in asked] == ["first", "second", "third"]
+    for (before, _), (_, written) in pairwise(asked):
+        assert before in written
+
+
+def large_texts() -> Iterator[Exported]:
+    for number in range(QUERIES):
+        yield Exported(f"q{number}", 1, HINTED, f"pro-{number}", f"SELECT {number} AS {'x' * SIZE}")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_texts_are_never_held_at_once(form: Format) -> None:
+    def peak(write: Any) -> int:
+        tracemalloc.start()
+        write(export.rendered("sales", large_texts(), form))
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    assert peak(lambda pieces: sum(map(len, pieces))) < 20 * SIZE
+    if form not in ("spark-defaults", "submit"):  # these have no texts
+        assert peak("".join) > QUERIES * SIZE  # what it would be
+
+
+def test_json_is_as_if_written_at_once() -> None:
+    queries = [one(HINTED, sql=JOINED), one(None, "cities", sql="SELECT 'a\\nb\u2028' AS `é`")]
+    for some in (queries, queries[:1], []):
+        whole = {"workload": "sales", "queries": [q.facts() for q in some]}
+        assert rendered("sales", some, "json") == json.dumps(whole, indent=2) + "\n"

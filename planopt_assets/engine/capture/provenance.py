@@ -6,6 +6,7 @@ import platform
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.jvm.bridge import each
+from planopt_assets.engine.sessions.python_workers import without_own_defaults, workers_in_force
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.observe.plans.udfs import UDF_SETTINGS
 from planopt_assets.observe.tables.planning_settings import recordable
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 def planning_environment(session: SparkSession, jvm: Jvm) -> PlanningEnvironment:
     """Documented settings with their effective values, and undocumented ones that are set."""
     conf: Any = session._jsparkSession.sessionState().conf()
-    values = {name: value for name, value, _, _ in jvm.to_python(conf.getAllDefinedConfs())}
-    values |= jvm.to_python(conf.getAllConfs())
+    defined = {name: value for name, value, _, _ in jvm.to_python(conf.getAllDefinedConfs())}
+    values = without_own_defaults(defined, jvm.to_python(conf.getAllConfs()))
     # Settings of Python workers belong to the application. Spark does not list them, and knows them only if set.
-    values |= {name: str(session.conf.get(name, "<default>")) for name in UDF_SETTINGS if name not in values}
-    return PlanningEnvironment(recordable(values), tuple(sorted(_environment(session).items())))
+    values |= {name: "<default>" for name in UDF_SETTINGS if name not in values}
+    return PlanningEnvironment(
+        recordable(values), tuple(sorted(_environment(session).items())), workers_in_force(session)
+    )
 
 
 def _environment(session: SparkSession) -> dict[str, str]:

@@ -29,8 +29,8 @@ _PLACES = ("partition", "data", "skipping", "unused")
 class PlannedScans(NamedTuple):
     """Scans as planned, each with its key in the plan: its path and the ids of its columns.
 
-    `offers` is what their tables offer at the versions read, by name: a plan reads every name from one place. A position
-    in the plan is no key, because execution may merge equal sub-queries.
+    `offers` is what their tables offer at the versions read, by name: a plan reads every name from one place.
+    A position in the plan is no key, because execution may merge equal sub-queries.
     """
 
     facts: tuple[ScanFacts, ...]

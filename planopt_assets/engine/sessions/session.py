@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
+from planopt_assets.engine.sessions.python_workers import WORKER_DEFAULTS
 from planopt_assets.errors import SessionMismatch, SparkFailed
 from planopt_assets.model.ids import content_id
 
@@ -35,6 +36,7 @@ DEFAULTS = {
     "spark.databricks.delta.snapshotPartitions": "2",
     # Spark 4.2.0 hangs when an Arrow Python function gets its rows in columns straight from a scan (SPARK-58241).
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+    **WORKER_DEFAULTS,
     # Trials run one after the other for a long time in one JVM: keep what their counters need, not more.
     "spark.ui.retainedStages": "2000",
     "spark.ui.retainedJobs": "2000",

@@ -84,14 +84,19 @@ def is_plan_shaping(name: str) -> bool:
     return name.startswith(_PLAN_SHAPING) and not is_secret_name(name)
 
 
+def shown(value: str) -> str:
+    """A value as it may be recorded: withheld where it looks like nothing a setting of Spark has.
+
+    >>> shown("64MB"), shown("hunter2!")
+    ('64MB', '(withheld)')
+    """
+    return value if _HARMLESS.fullmatch(value) else WITHHELD
+
+
 def recordable(settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The plan-shaping settings among these, sorted. A value with an unknown format is withheld.
 
     >>> recordable({"spark.sql.adaptive.enabled": "true", "spark.sql.optimizer.excludedRules": "hunter2!"})
     (('spark.sql.adaptive.enabled', 'true'), ('spark.sql.optimizer.excludedRules', '(withheld)'))
     """
-    return tuple(
-        (name, value if _HARMLESS.fullmatch(value) else WITHHELD)
-        for name, value in sorted(settings.items())
-        if is_plan_shaping(name)
-    )
+    return tuple((name, shown(value)) for name, value in sorted(settings.items()) if is_plan_shaping(name))
