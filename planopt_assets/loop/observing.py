@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.errors import ExplainUnreadable
-from planopt_assets.model.observation import PlanDetails, PlanTrees
+from planopt_assets.model.observation import PlanTrees
 from planopt_assets.model.plan import Misjudged, Plan
 from planopt_assets.model.records import ExplainLine, NodeRecord, SharedContent
 from planopt_assets.model.redaction import redact_all
@@ -27,7 +27,6 @@ from planopt_assets.observe.tables.schema_provenance import InputSchema, inline_
 if TYPE_CHECKING:
     from planopt_assets.engine.execution.execute import Measured
     from planopt_assets.model.bundle import Planned
-    from planopt_assets.model.signals import Signals
     from planopt_assets.model.table_facts import TableFacts
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,38 +71,20 @@ def plan_trees(observation: str, execution: Measured, final: Plan) -> tuple[Plan
     return PlanTrees(observation, physical, analyzed, optimized), hashes
 
 
-def plan_details(
-    observation: str,
-    understood: Understood,
-    tables: Sequence[TableFacts],
-    planned: Planned,
-    *,
-    execution: Measured,
-    signals: Signals,
-    hashes: str,
-    disagree: Sequence[str] | None,
-    common: dict[str, Any],
-) -> PlanDetails:
-    """What the query is and needs: canonical form, lineage, UDFs, schemas, how it was planned and what it returned."""
+def documents(understood: Understood, tables: Sequence[TableFacts], planned: Planned) -> dict[str, Any]:
+    """What the query is and needs: canonical form, lineage, UDFs, schemas, how it was planned; of a `PlanDetails`."""
     inline = inline_inputs(planned.analyzed, {t.name for t in tables})
     provenance = schema_provenance([*(InputSchema.of_table(t) for t in tables), *inline], planned.output)
-    canonical = understood.canonical
-    return PlanDetails(
-        observation,
-        **common,
-        signals=signals,
-        digest=execution.digest,
-        effective_rules=tuple(planned.planning.effective_rules),
-        canonical_sql=canonical.sql,
-        canonical_reason=canonical.reason or None,
-        udf_rung=understood.udfs.worst,
-        extractors_disagree=None if disagree is None else tuple(disagree),
-        plan_hashes=hashes,
-        output_schema=plain(provenance),
-        column_lineage=plain(understood.lineage.to_json()),
-        udfs=plain(understood.udfs.to_json() | _workers(understood, planned)),
-        phases=plain(dict(planned.planning.phase_ms)),
-    )
+    return {
+        "effective_rules": tuple(planned.planning.effective_rules),
+        "canonical_sql": understood.canonical.sql,
+        "canonical_reason": understood.canonical.reason or None,
+        "udf_rung": understood.udfs.worst,
+        "output_schema": plain(provenance),
+        "column_lineage": plain(understood.lineage.to_json()),
+        "udfs": plain(understood.udfs.to_json() | _workers(understood, planned)),
+        "phases": plain(dict(planned.planning.phase_ms)),
+    }
 
 
 def _workers(understood: Understood, planned: Planned) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from planopt_assets.store.reader import StoreReader
 
 from benchmarks.store_scale.__main__ import main
 from benchmarks.store_scale.generate import STAGES, generate
@@ -15,7 +14,9 @@ from planopt_assets.decide.rules import RULES
 from planopt_assets.loop.gates import CHECKS, evaluate
 from planopt_assets.loop.run import read_standings
 from planopt_assets.model.workload import Workload
+from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.workload import load_workload
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
 
@@ -44,14 +45,14 @@ def test_every_query_is_settled_and_some_have_a_policy_in_force(workload: Worklo
 
 def test_no_gate_fails(workload: Workload) -> None:
     ids = [q.id for q in workload.queries]
-    gates = evaluate(ids, StoreReader(workload.store, workload.name), read_standings(workload))
+    gates = evaluate(ids, Snapshot(workload.store, workload.name), read_standings(workload))
     assert {name: [q for q, gate in answers.items() if not gate.passed] for name, answers in gates.items()} == {
         name: [] for name in CHECKS
     }
 
 
 def test_each_night_adds_what_a_night_of_planopt_adds(workload: Workload) -> None:
-    reader = StoreReader(workload.store, workload.name)
+    reader = StoredRows(workload.store, workload.name)
     rows = {table: reader.table(table).num_rows for tables in STAGES.values() for table in tables}
     nights = QUERIES * OBSERVATIONS
     assert rows["plan_artifacts"] == nights
@@ -67,7 +68,7 @@ def test_each_night_adds_what_a_night_of_planopt_adds(workload: Workload) -> Non
 def test_the_same_seed_gives_the_same_ids_wherever_the_folder_is(workload: Workload, tmp_path: Path) -> None:
     other = load_workload(generate(tmp_path, QUERIES, OBSERVATIONS))
     for table, column in (("plan_artifacts", "input_fingerprint"), ("lineage", "child_id"), ("trials", "trial_id")):
-        before, after = (StoreReader(w.store, w.name).rows(table, [column]) for w in (workload, other))
+        before, after = (StoredRows(w.store, w.name).rows(table, [column]) for w in (workload, other))
         assert before == after
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from planopt_assets.loop.observation_rows import understood_columns
 
 from planopt_assets.engine.sessions.python_workers import (
     FALLBACKS,
@@ -16,6 +15,7 @@ from planopt_assets.engine.sessions.python_workers import (
     without_own_defaults,
 )
 from planopt_assets.engine.sessions.session import session_settings
+from planopt_assets.loop.observing import documents
 from planopt_assets.model.canonical import Canonical
 from planopt_assets.model.column_lineage import ColumnLineage
 from planopt_assets.model.ids import content_id
@@ -61,7 +61,7 @@ def stored(*functions: Udf, workers: tuple[tuple[str, str], ...] = WORKERS) -> d
     known = planned(WORLD)
     told = replace(known, environment=replace(known.environment, workers=workers))
     understood = Understood(Canonical("sqlglot", "SELECT 1", "can_1"), ColumnLineage({}, ()), UdfAudit(functions))
-    found: dict[str, Any] = json.loads(understood_columns(understood, [], told)["udfs"])
+    found: dict[str, Any] = json.loads(documents(understood, [], told)["udfs"])
     return found
 
 

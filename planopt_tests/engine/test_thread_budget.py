@@ -106,7 +106,7 @@ def test_a_run_limits_them_before_it_reads_the_store() -> None:
         "    import pyarrow\n"
         "    print(os.environ['TOKIO_WORKER_THREADS'], pyarrow.cpu_count(), 'deltalake' in sys.modules)\n"
         "    raise SystemExit\n"
-        "loop.load_standings = read\n"
+        "loop.load_known = read\n"
         "loop._optimize(Path('planopt.yaml'), [], as_json=True)\n"
     )
     assert output_of(code) == f"[]\n{COMPUTE} {COMPUTE} False\n"
@@ -139,7 +139,7 @@ def test_a_process_that_only_reads_is_left_alone() -> None:
         "from planopt_assets.engine.workspace import Workspace\n"
         "from planopt_assets.model.workload import Workload\n"
         "workload = Workload('w', Path('planopt.yaml'), 'store', (), ())\n"
-        "Workspace(workload).store.rows('verdicts')\n"
+        "Workspace(workload).store.snapshot.table('verdicts')\n"
         f"print([name for name in {list(BUDGET)} if name in os.environ])\n"
     )
     assert output_of(code) == "[]\n"

@@ -17,11 +17,11 @@ from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.execution.execute import Measured
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.observing import (
+    documents,
     engine_of,
     estimate_quality,
     explain_lines,
     node_records,
-    plan_details,
     plan_hashes,
     plan_trees,
     shared_content,
@@ -29,12 +29,14 @@ from planopt_assets.loop.observing import (
 )
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.observe import observe
+from planopt_assets.model.arm import Arm
 from planopt_assets.model.bundle import Planned, bundle_hash
 from planopt_assets.model.canonical import Canonical
 from planopt_assets.model.column_lineage import ColumnLineage
 from planopt_assets.model.inputs import PinnedTable
-from planopt_assets.model.observation import ObservedBinding, PlanArtifact
+from planopt_assets.model.observation import ObservedBinding, PlanArtifact, PlanDetails
 from planopt_assets.model.plan import Estimate, Misjudged, Plan, PlanNode
+from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.model.redaction import HIDDEN, learn
 from planopt_assets.model.scan import ConjunctOutcome, Finding, Funnel, ScanOutcome, Size
@@ -168,9 +170,8 @@ def captured(
         engine=engine_of(told),
     )
     trees, hashes = plan_trees("obs", done, final)
-    details = plan_details(
-        "obs", understood, tables, told, execution=done, signals=SIGNALS, hashes=hashes, disagree=None, common={}
-    )
+    known = documents(understood, tables, told)
+    details = PlanDetails("obs", **known, signals=SIGNALS, digest=done.digest, plan_hashes=hashes)
     [row] = rows(OBSERVED, [ObservedBinding(artifact, details, trees)])
     return row
 
@@ -304,6 +305,7 @@ class Scripted:
     capture = SimpleNamespace(tables={})
     first_expression_id = 0
     broadcast_threshold = 0
+    baseline = Arm(ORIGINAL)
 
     def execute(self, *_: Any, **__: Any) -> Measured:
         return Measured(counters(), DIGEST, FINAL, INITIAL, planned=self.plannings.pop(0))
@@ -315,7 +317,7 @@ class Scripted:
     def tables(self) -> tuple[PinnedTable, ...]:
         return tuple(PinnedTable(t.name, t.location, t.table_id, t.version) for t in self.read)
 
-    def tables_read(self, query: Query) -> tuple[PinnedTable, ...]:
+    def tables_read(self, query: Query, arm: Arm) -> tuple[PinnedTable, ...]:
         return self.tables
 
     def facts(self, table: PinnedTable) -> TableFacts:

@@ -170,16 +170,14 @@ class _Observation:
         )
         trees, hashes = observing.plan_trees(observation, execution, final)
         disagree = extractors_disagree(initial, final, planned, workspace.capture.tables, workspace.first_expression_id)
-        details = observing.plan_details(
+        details = PlanDetails(
             observation,
-            understood,
-            facts,
-            planned,
-            execution=execution,
+            **self._common_details(),
+            **observing.documents(understood, facts, planned),
             signals=signals,
-            hashes=hashes,
-            disagree=disagree,
-            common=self._common_details(),
+            digest=execution.digest,
+            extractors_disagree=None if disagree is None else tuple(disagree),
+            plan_hashes=hashes,
         )
         self._keep(ObservedBinding(artifact, details, trees), facts)
         kept = Execution(observation, query.id, "observe", ORIGINAL.id, binding, execution.counters)
