@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,7 +11,7 @@ from planopt_assets.model.policy import Policy
 from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 DecisionKind = Literal["proposal", "no_change", "cannot_tell"]
-Arithmetic = tuple[tuple[str, float | int | str], ...]
+Arithmetic = Sequence[tuple[str, float | int | str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,8 @@ class _Arms:
         self.original = [r for r in evidence if r.policy_id == ORIGINAL.id]
         self.control = control
         self.since = since
+        self._proven: dict[tuple[str, int | None, bool], float | None] = {}
+        self._drift: dict[tuple[str, int | None, tuple[str, ...]], float] = {}
 
     def comparable(self, row: Execution) -> bool:
         """Trials produce the whole result and keep nothing: so does a frame that is read. A job that writes it does
@@ -83,6 +85,13 @@ class _Arms:
         return row.action != "write" or any(row.kind == other.kind for other in self.control)
 
     def proven(self, name: str, binding: int | None, *, original: bool = False) -> float | None:
+        """The median of a counter in the trials of one arm."""
+        key = (name, binding, original)
+        if key not in self._proven:
+            self._proven[key] = self._median(name, binding, original=original)
+        return self._proven[key]
+
+    def _median(self, name: str, binding: int | None, *, original: bool) -> float | None:
         runs = _of(self.original if original else self.policy, binding)
         values = [value for r in runs if (value := r.counter(name)) is not None]
         return float(median(values)) if values else None
@@ -102,6 +111,12 @@ class _Arms:
         The data may have changed since the promotion. A run of original before it saw what the trials saw, and would
         only hide the change: 1 before and 3 since are not 2. One run on a busy machine is no drift of a clock, though.
         """
+        key = (name, binding, sizes)
+        if key not in self._drift:
+            self._drift[key] = self._moved(name, binding, sizes)
+        return self._drift[key]
+
+    def _moved(self, name: str, binding: int | None, sizes: tuple[str, ...]) -> float:
         before = self.proven(name, binding, original=True)
         found = [1.0]
         for kind in {r.kind for r in self.control if self.comparable(r)}:

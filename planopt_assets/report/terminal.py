@@ -60,8 +60,8 @@ def print_standings(standings: Iterable[Standing]) -> None:
     for name in ("query", "verdict", "what changed", "gain (interval)", "equal", "in force", "why"):
         table.add_column(name, overflow="fold")
     for standing in standings:
-        facts = standing.facts()
-        equal = {True: "yes", False: "no", None: "-"}[facts["results_equal"]]
+        deciding = standing.deciding
+        equal = {True: "yes", False: "no", None: "-"}[deciding.results_equal if deciding else None]
         changed = standing.policy.describe() if standing.outcome in ("accept", "reject", "inconclusive") else "-"
         color = COLORS.get(standing.outcome, "default")
         gain = standing.gain.describe() if standing.gain else "-"

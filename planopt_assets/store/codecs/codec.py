@@ -6,7 +6,9 @@ both ways, so that nothing can be written in one form and read in another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -96,7 +98,8 @@ class Codec(Generic[T]):
 
     def decode(self, table: pa.Table) -> list[T]:
         """All rows of an Arrow table, column by column."""
-        return self._made({c: table[c].to_pylist() for c in self.columns}, table.num_rows)
+        with _collector_paused():
+            return self._made({c: table[c].to_pylist() for c in self.columns}, table.num_rows)
 
     def _made(self, columns: Mapping[str, list[Any]], count: int) -> list[T]:
         values: list[Iterable[Any]] = []
@@ -120,6 +123,18 @@ class Joined(Generic[T]):
 
     def from_row(self, row: Mapping[str, Any]) -> T:
         return self._noun(**{name: codec.from_row(row) for name, codec in self._parts.items()})
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Python's cycle collector would go through all nouns made so far again and again: it takes half of the time."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 AnyCodec = Codec[Any] | Joined[Any]

@@ -19,8 +19,8 @@ from planopt_assets.store.lineage import kind_of
 
 
 def _arithmetic(text: str | None) -> Arithmetic:
-    """In the order it was computed."""
-    return tuple(json.loads(text or "{}").items())
+    """In the order it was computed; most decisions are read for what they say, not for how it was computed."""
+    return Lazy(lambda: tuple(json.loads(text or "{}").items()))
 
 
 DECISIONS = Codec(

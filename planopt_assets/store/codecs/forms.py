@@ -56,7 +56,7 @@ class Lazy(Sequence[T]):
         return iter(self._items)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._items == tuple(other)
+        return isinstance(other, tuple | list | Lazy) and self._items == tuple(other)
 
     def __hash__(self) -> int:
         return hash(self._items)
