@@ -26,9 +26,9 @@ LONG = st.integers(-(2**62), 2**62)
 REAL = st.floats(allow_nan=False)
 NAMES = st.from_regex(r"[a-z]{1,6}(\.[a-z]{1,6})?", fullmatch=True)
 MOMENT = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  # hypothesis adds it
-DOCUMENT = st.dictionaries(
-    TEXT, st.recursive(st.none() | st.booleans() | LONG | TEXT, st.lists, max_leaves=4), max_size=3
-)
+LEAF = st.none() | st.booleans() | LONG | TEXT
+DOCUMENT = st.dictionaries(TEXT, st.recursive(LEAF, st.lists, max_leaves=4), max_size=3)
+LAYOUT = st.dictionaries(NAMES, TEXT, max_size=3)
 PAIRS = st.dictionaries(NAMES, TEXT, max_size=4).map(lambda found: tuple(sorted(found.items())))
 METRICS = st.dictionaries(TEXT, LONG, max_size=4).map(lambda found: tuple(sorted(found.items())))
 ARITHMETIC = st.dictionaries(NAMES, LONG | REAL.filter(lambda x: abs(x) < 1e300) | TEXT, max_size=5).map(
@@ -59,7 +59,7 @@ _BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     Policy: POLICIES,
     Stamp: st.just(NOT_STORED),  # it comes from the row's own columns
     Mapping[str, Any]: DOCUMENT,
-    dict[str, str]: st.dictionaries(NAMES, TEXT, max_size=3),
+    dict[str, str]: LAYOUT,
     Arithmetic: ARITHMETIC,
 }
 # By name, where a tuple of pairs is a mapping in the row.

@@ -49,8 +49,8 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "SHARED": nouns.of(SharedContent),
     "ACCEPTED": nouns.of(AcceptedTopology),
     "SCANS": nouns.of(ScanRecord),
-    "INPUT_TABLES": nouns.of(TableRecord),
-    "LAYOUTS": nouns.of(ReadLayout),
+    "INPUT_TABLES": nouns.of(TableRecord, layout=nouns.LAYOUT),  # only an older row has none
+    "LAYOUTS": nouns.of(ReadLayout, layout=nouns.LAYOUT),
     "EXECUTIONS": nouns.of(Execution),
     "DECISIONS": nouns.of(Decision),
     "CANDIDATES": nouns.of(Candidate),
@@ -79,8 +79,6 @@ def test_a_noun_that_was_stored_comes_back_as_it_was(name: str, data: st.DataObj
         noun = replace(
             noun, details=replace(noun.details, observation_id=key), trees=replace(noun.trees, observation_id=key)
         )
-    if name == "LAYOUTS" and noun.layout is None:
-        return  # it is read from the whole row, which then says nothing either
     row = codec.to_row(noun)
     assert not row.keys() - set(TABLES[codec.table].names)
     (stored,) = pa.Table.from_pylist([row], schema=TABLES[codec.table]).to_pylist()  # as Arrow holds it
@@ -187,12 +185,12 @@ def test_a_lazy_sequence_is_decoded_once_and_only_when_looked_at() -> None:
     assert asked == []
     assert (lazy[0], lazy[-1], len(lazy), list(lazy), tuple(lazy[:1])) == ("a", "b", 2, ["a", "b"], ("a",))
     assert asked == [1]
-    assert (lazy == ("a", "b"), lazy == ["a"], lazy == "ab", hash(lazy) == hash(("a", "b"))) == (
-        True,
+    assert [lazy == other for other in (("a", "b"), ["a", "b"], Lazy(decode), ["a"], "ab")] == [
+        *[True] * 3,
         False,
         False,
-        True,
-    )
+    ]
+    assert hash(lazy) == hash(("a", "b"))
 
 
 def test_every_field_of_a_noun_is_written_or_named_as_held_elsewhere() -> None:
