@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from planopt_assets import errors
+from planopt_assets.store.schemas import TABLES
 from planopt_tests.fresh_python import ROOT, output_of
 
 pytestmark = pytest.mark.fast
@@ -163,6 +164,42 @@ def test_a_read_of_the_clock_would_be_found() -> None:
 def test_no_file_is_a_drawer_for_things_without_a_place() -> None:
     drawers = re.compile(r"^_?(utils?|helpers?|common|misc)$")
     assert [str(f) for f in [*FILES, *ROOT.glob("planopt_tests/**/*.py")] if drawers.match(f.stem)] == []
+
+
+# Rows
+
+NOUNS_ONLY = ("decide", "replan", "validate", "promote", "loop", "job", "defs", "cli")
+COLUMNS = {name for schema in TABLES.values() for name in schema.names}
+
+
+def stored_fields_by_key(code: str) -> Iterator[str]:
+    """Columns of the store that code reads out of a dict; `numbers` are what a stage shows, not what is stored."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            held, key = node.value, node.slice
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "get"
+            and node.args
+        ):
+            held, key = node.func.value, node.args[0]
+        else:
+            continue
+        shown = isinstance(held, ast.Name) and held.id == "numbers"
+        if isinstance(key, ast.Constant) and key.value in COLUMNS and not shown:
+            yield str(key.value)
+
+
+@pytest.mark.parametrize("folder", NOUNS_ONLY)
+def test_a_stored_field_is_read_by_name_in_the_codecs_only(folder: str) -> None:
+    files = (PACKAGE / folder).rglob("*.py")
+    assert {f"{f.name}: {c}" for f in files for c in stored_fields_by_key(f.read_text("utf-8"))} == set()
+
+
+def test_a_stored_field_read_by_key_would_be_found() -> None:
+    code = 'one = row["verdict_id"]; two = row.get("outcome"); row["policy_id"] = 1; shown = numbers["tasks"]'
+    assert list(stored_fields_by_key(code)) == ["verdict_id", "outcome"]
 
 
 # Processes
