@@ -22,8 +22,8 @@ from planopt_assets.model.workload import Query, Workload
 from planopt_assets.promote.transitions import next_generation
 from planopt_assets.store import writer
 from planopt_assets.store.lineage import Node, tree
-from planopt_assets.store.promotions import commit
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.one_pass import BY_SHOP, STAGES, OnePass, new_run, run_all
 from planopt_tests.stored_rows import StoredRows
@@ -102,7 +102,7 @@ def test_a_stage_lands_in_one_commit_per_table(done: Workload) -> None:
 def test_an_active_policy_leads_to_verdict_trials_decision_observation_and_tables(done: Workload) -> None:
     active = read_standings(done)["by_shop"].active
     assert active is not None
-    root = tree(StoredRows(done.store, done.name), active.id)
+    root = tree(Snapshot(done.store, done.name), active.id)
     kinds = {"promotion", "verdict", "candidate", "trial", "decision", "observation", "table"}
     assert {n.kind for n in _all(root)} == kinds
     assert {n.id for n in _all(root) if n.kind == "table"} == {"sales@v5"}
@@ -110,7 +110,7 @@ def test_an_active_policy_leads_to_verdict_trials_decision_observation_and_table
 
 def test_an_unknown_row_has_no_lineage(done: Workload) -> None:
     with pytest.raises(RowNotFound, match="PLN-304"):
-        tree(StoredRows(done.store, done.name), "ver-nothing")
+        tree(Snapshot(done.store, done.name), "ver-nothing")
 
 
 def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workload) -> None:
@@ -119,14 +119,14 @@ def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workloa
     run = run_all(done, steady)
     assert all(run.standings()[q].settled for q in steady)
     assert not run.workspace.started
-    assert {name: run.reader.version(name) for name in TABLES} == before
+    assert {name: StoredRows.of(run).version(name) for name in TABLES} == before
 
 
 def test_decide_on_stored_rows_gives_the_same_bytes(done: Workload) -> None:
-    reader = StoredRows(done.store, done.name)
+    rows = StoredRows(done.store, done.name)
     for query_id, standing in read_standings(done).items():
-        again = decisions_for(done, reader, standing)
-        stored = standing.decisions
+        again = decisions_for(done, Snapshot(done.store, done.name), standing)
+        stored = rows.rows("policy_decisions", query_id=query_id)
         assert [d.id for d in again] == [d["decision_id"] for d in stored], query_id
         assert [json.dumps(dict(d.arithmetic)) for d in again] == [d["arithmetic"] for d in stored]
         assert [d.reason for d in again] == [d["reason"] for d in stored]
@@ -162,7 +162,7 @@ def test_a_query_only_looked_at_goes_on_when_the_mode_allows_more(fresh: Workloa
     assert "only looks" in standing.reason
     run = run_all(fresh, ["by_shop"])
     assert run.standings()["by_shop"].outcome == "accept"
-    assert run.reader.version("plan_artifacts") == 0  # observed once
+    assert StoredRows.of(run).version("plan_artifacts") == 0  # observed once
 
 
 def test_a_refused_query_is_looked_at_again_when_its_table_is_registered(spark: SparkSession, tables: Path) -> None:
@@ -241,10 +241,10 @@ def test_of_two_promotions_of_one_generation_exactly_one_wins(judged: Workload) 
     assert standing.best is not None
     event = accept_event(standing, standing.best, standing.verdicts, by_hand=True)
     first = next_generation("tests", "by_shop", (), event)
-    commit(run.workspace.spark, run.reader, first, "run-1")
+    run.store.commit(first, "run-1")
     with pytest.raises(PromotionConflict, match="PLN-402"):
-        commit(run.workspace.spark, run.reader, first, "run-2")
-    assert run.reader.table("active_policies").num_rows == 1
+        run.store.commit(first, "run-2")
+    assert StoredRows.of(run).table("active_policies").num_rows == 1
 
 
 def test_an_edited_promotion_breaks_the_chain(one_pass: OnePass, tmp_path: Path, spark: SparkSession) -> None:
