@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from planopt_assets.store.reader import StoreReader
+
 from planopt_tests.cli.conftest import Planopt
 from planopt_tests.cli.stored_observations import (
     HASH_JOIN,

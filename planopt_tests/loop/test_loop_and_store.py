@@ -18,6 +18,8 @@ from planopt_assets.loop.stages.decide import decisions_for
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.loop.stages.promote import accept_event, promote
 from planopt_assets.loop.stages.validate import validate
+from planopt_assets.loop.steps import STAGES as STAGE_NAMES
+from planopt_assets.loop.steps import step
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.promote.transitions import next_generation
 from planopt_assets.store import writer
@@ -39,12 +41,23 @@ QUERIES = [
 IDS = [q.id for q in QUERIES]
 
 
+SAID_AND_DONE: list[tuple[str, set[str], set[str]]] = []
+"""Of each stage of the pass below: the queries that needed it as `planopt plan` would say, and those it worked on."""
+
+
 @pytest.fixture(scope="module")
 def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Workload:
     """A workload after one whole pass in mode auto; tests that use it only read."""
     folder = make_tables(tmp_path_factory.mktemp("loop"))
     workload = workload_of(folder, QUERIES, mode="auto", capture="debug")
-    accept_topology(run_all(workload), "by_shop", "looked at it")
+    run = new_run(workload)
+    SAID_AND_DONE.clear()
+    for name, stage in zip(STAGE_NAMES, STAGES, strict=True):
+        found = read_standings(workload, run.workspace.pins)
+        results = stage(run, IDS)
+        said = {q for q in IDS if step(found[q], name).needed}
+        SAID_AND_DONE.append((name, said, {r.query_id for r in results if r.changed}))
+    accept_topology(run, "by_shop", "looked at it")
     return workload
 
 
@@ -57,6 +70,11 @@ def fresh(spark: SparkSession, tables: Path) -> Workload:
 def judged(one_pass: OnePass, tmp_path: Path) -> Workload:
     """Accepted by a run in mode advise: nothing is promoted."""
     return replace(one_pass.copied(tmp_path, after="validate"), mode="advise")
+
+
+def test_each_stage_did_what_the_plan_said(done: Workload) -> None:
+    assert [(name, done) for name, _, done in SAID_AND_DONE] == [(name, said) for name, said, _ in SAID_AND_DONE]
+    assert [len(said) for _, said, _ in SAID_AND_DONE] == [4, 4, 1, 1, 1]
 
 
 def test_each_kind_of_query_ends_as_it_must(done: Workload) -> None:
