@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planopt_assets.store.reader import StoreReader
 
 from planopt_tests.cli.conftest import Planopt
 from planopt_tests.cli.stored_observations import (
@@ -17,12 +16,13 @@ from planopt_tests.cli.stored_observations import (
 )
 from planopt_tests.cli.test_cli import NO_JAVA, ok
 from planopt_tests.cli.test_cli import planopt as planopt_process
+from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
 
 
 def accepted(folder: Path) -> list[dict[str, Any]]:
-    return StoreReader(str(folder / "store"), "tests").rows("accepted_topologies")
+    return StoredRows(str(folder / "store"), "tests").rows("accepted_topologies")
 
 
 @pytest.fixture
