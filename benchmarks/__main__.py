@@ -4,6 +4,7 @@ overhead   every capture tier against the bare execution of the 22 TPC-H queries
 tpc        captures all TPC-H and TPC-DS queries (`make bench ARGS="tpc --help"`)
 gains      runs the loop on the demo or on TPC-H: executions per accepted policy, and what is gained (`gains --help`)
 store      commands that read a store as it grows: time, CPU and memory, without Spark (`store --help`)
+ids        compares the content ids of two stores of one workload (`ids --help`)
 aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from benchmarks.aa import main as aa
 from benchmarks.capture_overhead import capture_overhead, summary
 from benchmarks.gains import main as gains
+from benchmarks.same_ids import main as ids
 from benchmarks.store_scale.__main__ import main as store
 from benchmarks.tpc.__main__ import main as tpc
 from benchmarks.tpc.workload import workload
@@ -34,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
         return gains(rest)
     if name == "store":
         return store(rest)
+    if name == "ids":
+        return ids(rest)
     if name == "overhead":
         return overhead(rest)
     print(__doc__, file=sys.stderr)
