@@ -179,7 +179,7 @@ def test_an_experiment_races_the_same_policy_over_another_table(workspace: Works
         arm_of=lambda candidate: other,
     )
     (judged,) = experiment.run()
-    assert (judged.verdict.outcome, judged.verdict.results_equal) == ("reject", False)
-    assert "17 rows expected, 3 found" in judged.verdict.reason
+    assert (judged.judgement.outcome, judged.judgement.results_equal) == ("reject", False)
+    assert "17 rows expected, 3 found" in judged.judgement.reason
     assert {t.policy_id for t in experiment.trials} == {ORIGINAL.id}
     assert len({t.id for t in experiment.trials}) == len(experiment.trials)
