@@ -31,7 +31,7 @@ def test_comparing_brings_no_rows_to_python_or_the_driver(spark: SparkSession, t
     up, down = result(spark).orderBy("share"), result(spark).orderBy(F.desc("share"))
     with MemoryProbe(spark) as probe:
         found = difference(spark, lambda: up, lambda: down, str(tmp_path / "scratch"))
-    assert found == f"{ROWS:,} rows stand in another place than ORDER BY puts them"
+    assert found == f"{ROWS:,} rows are not in the order of ORDER BY"
     assert probe.tasks > 0
     assert (probe.grown < SMALL, probe.sent < SMALL) == (True, True), (probe.grown, probe.sent)
 

@@ -22,7 +22,6 @@ from planopt_assets.engine.sessions.python_workers import (
 )
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import QueryTimedOut
-from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Query
 from planopt_tests.conftest import workload_of
 from planopt_tests.observe.observed import observed, one
@@ -68,11 +67,11 @@ def test_a_setting_of_one_session_is_told_for_it_alone(spark: SparkSession) -> N
 
 
 def test_the_planning_environment_is_what_it_was_without_them(spark: SparkSession) -> None:
-    recorded = dict(planning_environment(spark, Jvm(spark)).settings)
+    untouched, session = spark.newSession(), spark.newSession()  # Delta sets what it needs in a session that has read
+    recorded = dict(planning_environment(untouched, Jvm(untouched)).settings)
     assert {n: recorded[n] for n in FALLBACKS} == {n: f"<value of {by}>" for n, by in FALLBACKS.items()}
     assert {recorded[n] for n in recorded if n.startswith("spark.python.")} == {"<default>"}
     assert "spark.sql.execution.arrow.maxBytesPerBatch" not in recorded
-    session = spark.newSession()
     session.conf.set(SQL_FAULTS, "false")
     assert dict(planning_environment(session, Jvm(session)).settings) == {**recorded, SQL_FAULTS: "false"}
 
@@ -116,7 +115,7 @@ def test_a_worker_that_hangs_ends_with_its_query(spark: SparkSession, tables: Pa
     query = Query("hang", python="hanging:hang", bindings=((("file", str(file)),),))
     workspace = Workspace(workload_of(tables, [query], allow_python=True))
     with pytest.raises(QueryTimedOut):
-        workspace.execute(query, 0, ORIGINAL, timeout_s=8)
+        workspace.execute(query, 0, workspace.baseline, timeout_s=8)
     worker = int(file.read_text())
     for _ in range(300):
         if not psutil.pid_exists(worker):
