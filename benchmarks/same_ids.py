@@ -1,8 +1,8 @@
 """`make bench ARGS="ids STORE OTHER"`: do two stores of the same workload hold the same content ids?
 
-Run one workload over one set of tables with two versions of planopt, each with a store of its own. Content ids are hashes
-of content, so they must agree. Run ids, times and everything measured may differ. Which candidates exist beyond a first
-pass depends on verdicts, and so on clocks: compare stores of one pass.
+Run one workload over one set of tables with two versions of planopt, each with a store of its own. Content ids are
+hashes of content, so they must agree. Run ids, times and everything measured may differ. Which candidates exist beyond
+a first pass depends on verdicts, and so on clocks: compare stores of one pass.
 """
 
 from __future__ import annotations

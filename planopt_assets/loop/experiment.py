@@ -96,7 +96,7 @@ class Experiment:
         """The arms of the next round in their order, and whether it is their first run."""
         runners = [arm.id for arm in next_runners([self._arms[a] for a in self._open()], self._first_work)]
         if any(arm_id not in self._first_work for arm_id in runners):
-            # The query as it is goes first: what a cold JVM takes then counts for the time candidates are given. Where
+            # The baseline goes first: what a cold JVM takes then counts for the time candidates are given. Where
             # this session has observed it, it is warm.
             cold = number == 0 and not self._workspace.has_run(self._query)
             return ([self._baseline.id] if cold else []) + runners, True
@@ -126,7 +126,7 @@ class Experiment:
             if trial.status == "timed_out" and self._budget.left(arm.id) <= 0:
                 return self._stop(arm.id)
             if arm == self._baseline:
-                self._settle_open("inconclusive", f"the query as it is {how}")
+                self._settle_open("inconclusive", f"the baseline {how}")
                 return False
             outcome: Outcome = "inconclusive" if trial.status == "tainted" else "reject"
             self._settled[arm.id] = _plain(outcome, f"the candidate {how}")
@@ -203,7 +203,7 @@ class Experiment:
                 control, how = self._execute(self._baseline, binding, number, len(ran), suffix, warm_up=True)
                 why = f"the result is not the same: {different[arm_id]}"
                 if control.digest is None:
-                    unsure = f"{why}; the query as it is {how} when it was run once more to compare"
+                    unsure = f"{why}; the baseline {how} in the control run"
                     self._settled[arm_id] = _plain("inconclusive", unsure)
                 elif compare(expected, control.digest)[0] == "different":
                     return self._settle_open("inconclusive", VARIES)

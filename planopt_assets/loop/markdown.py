@@ -13,7 +13,7 @@ def verdict_markdown(policy: Policy, judgement: Judgement) -> str:
     """The verdict and every criterion with both values."""
     lines = [f"**{judgement.outcome}** `{policy.describe()}`: {judgement.reason} ({judgement.pairs} pairs)", ""]
     if judgement.criteria:
-        lines += ["| criterion | passed | as it is | candidate | threshold | note |", "|---|---|---|---|---|---|"]
+        lines += ["| criterion | passed | baseline | candidate | threshold | note |", "|---|---|---|---|---|---|"]
         lines += [_line(c) for c in judgement.criteria]
     return "\n".join(lines)
 

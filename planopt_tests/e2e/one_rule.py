@@ -80,7 +80,7 @@ class Tried:
         return str(decision["reason"])
 
     def counter(self, query: str, name: str) -> tuple[list[int], list[int]]:
-        """One counter of every trial: of the query as it is, and of what the rule proposed."""
+        """One counter of every trial: of the baseline, and of what the rule proposed."""
         wanted = self.proposed(query).id
         trials = [c for c in self.rows("runtime_counters", query) if c["purpose"] == "trial"]
         before = [c[name] for c in trials if c["policy_id"] == ORIGINAL.id]

@@ -27,7 +27,7 @@ HALF = {ORIGINAL: 3.0, FEWER: 1.5}
 SALES = PinnedTable("sales", "/data/sales", "t-1", 12)
 
 
-SLIGHTLY_LESS = {"tasks": 97}  # another counter than the query as it is, but hardly less work
+SLIGHTLY_LESS = {"tasks": 97}  # another counter than the baseline, but hardly less work
 HALF_THE_WORK = {"tasks": 10, "shuffle_write_bytes": 10 * MIB}
 
 
@@ -37,7 +37,7 @@ class Ran:
 
     seconds: float
     result: Digest = RIGHT
-    counted: Mapping[str, int] | None = None  # None: the query as it is, or slightly less
+    counted: Mapping[str, int] | None = None  # None: the baseline, or slightly less
     disturbed: str = ""
     plan: str | None = None  # None: every policy has a plan of its own
     places: str = "abc"  # of the rows, where the query promises an order
@@ -163,7 +163,7 @@ def experiment(
     observed_wall_s: tuple[float, ...] = (),
     arm_of: Callable[[Candidate], Arm] | None = None,
 ) -> Outcome:
-    """Run the query as it is against these policies."""
+    """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
     trials = Experiment(
         workspace,  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""One experiment: interleaved rounds against the query as it is, until all is settled or the budget is gone."""
+"""One experiment: interleaved rounds against the baseline, until all is settled or the budget is gone."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_order_of_every_round_is_the_scheduled_one_and_is_recorded() -> None
     for number in {t.round for t in outcome.trials}:
         trials = [t for t in outcome.trials if t.round == number]
         arms = [ORIGINAL.id, FEWER.id]
-        # The warm-up is not counted: the query as it is goes first and pays for a cold JVM.
+        # The warm-up is not counted: the baseline goes first and pays for a cold JVM.
         assert [t.policy_id for t in trials] == (round_order(arms, 7, "q", number) if number else arms)
         assert [t.position for t in trials] == [0, 1]
 
@@ -300,8 +300,8 @@ def test_a_candidate_that_runs_out_of_time_is_rejected() -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (FAILED, "the query as it is failed: PLN-207 q: no space left. Fix: make some"),
-        (TIMED_OUT, "the query as it is ran out of time"),
+        (FAILED, "the baseline failed: PLN-207 q: no space left. Fix: make some"),
+        (TIMED_OUT, "the baseline ran out of time"),
     ],
     ids=["fails", "timeout"],
 )
@@ -323,7 +323,7 @@ def test_a_binding_after_one_that_failed_is_not_run() -> None:
     assert [t.binding for t in trials if t.policy_id == FEWER.id] == [0]
 
 
-# Budgets: a round takes 4.5 s, 3 of the query as it is and 1.5 of the candidate
+# Budgets: a round takes 4.5 s, 3 of the baseline and 1.5 of the candidate
 
 
 def test_a_candidate_whose_budget_is_spent_is_inconclusive() -> None:

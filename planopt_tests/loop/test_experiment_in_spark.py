@@ -119,7 +119,7 @@ def test_a_planted_regression_is_rejected_and_says_why(spark, tables: Path, quer
 
 
 class Faulty(Workspace):
-    """The candidate is built another way than the query as it is."""
+    """The candidate is built another way than the baseline."""
 
     def __init__(self, workload: Workload, build: Callable[[Faulty, Any], Any]) -> None:
         super().__init__(workload)

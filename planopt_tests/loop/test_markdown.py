@@ -42,7 +42,7 @@ VERDICTS = {
         OTHER,
         Judgement("reject", "the result is not the same: 3 rows expected", False, (results_equal(False),), None, 0),
     ),
-    "inconclusive": (OTHER, Judgement("inconclusive", "the query as it is ran out of time", None, (), None, 0)),
+    "inconclusive": (OTHER, Judgement("inconclusive", "the baseline ran out of time", None, (), None, 0)),
 }
 
 

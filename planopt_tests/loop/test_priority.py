@@ -21,7 +21,7 @@ def proposal(gain_s: float, cpu_s: float = 3.0, runs_per_day: float = 24.0, **ot
 
 
 def test_gain_and_cost_are_the_ones_of_materiality() -> None:
-    # 0.48 s x 24 runs x 30 days; 10 executions of 3 s, half of the query as it is and half of the one candidate.
+    # 0.48 s x 24 runs x 30 days; 10 executions of 3 s, half of the baseline and half of the one candidate.
     assert promise([proposal(0.48)], "plan") == Promise(round(0.48 * S), round(345.6 * S), 30 * S)
 
 

@@ -53,7 +53,7 @@ def test_a_candidate_that_is_always_disturbed_is_inconclusive() -> None:
 
 def test_a_baseline_that_is_always_disturbed_settles_nothing() -> None:
     outcome = experiment(FakeWorkspace(disturbing(ORIGINAL, 99)), FEWER)
-    assert outcome.verdict.reason == "the query as it is was disturbed 3 times in a row: 2 tasks failed"
+    assert outcome.verdict.reason == "the baseline was disturbed 3 times in a row: 2 tasks failed"
 
 
 def test_a_disturbed_warm_up_is_not_repeated() -> None:

@@ -86,7 +86,7 @@ def test_a_counter_beyond_its_limit_is_rejected(name: str) -> None:
 
 @pytest.mark.parametrize(("gc_s", "outcome"), [(1.1, "accept"), (1.11, "reject")])
 def test_the_collector_may_not_take_clearly_more(gc_s: float, outcome: str) -> None:
-    # Twice the 0.3 s of the query as it is, and half a second that may be chance; in the mean of all runs.
+    # Twice the 0.3 s of the baseline, and half a second that may be chance; in the mean of all runs.
     lumps = [2 * gc_s if n % 2 else 0.0 for n in range(10)]
     pairs = [pair(counters(gc_ns=300_000_000), counters(cpu_s=1.5, gc_ns=round(gc * 1e9))) for gc in lumps]
     verdict = verdict_on(pairs)
