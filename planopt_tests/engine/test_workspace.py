@@ -109,7 +109,8 @@ def test_a_query_over_its_time_is_cancelled_and_the_session_lives_on(spark, tabl
     workspace = Workspace(workload_of(tables, [slow, BY_SHOP]))
     with pytest.raises(QueryTimedOut, match="PLN-208"):
         workspace.execute(slow, 0, workspace.baseline, timeout_s=2)
-    assert workspace.execute(BY_SHOP, 0, workspace.baseline, timeout_s=60).digest.rows == 17
+    # Killed tasks keep their cores until they notice, which takes them a minute where cores are slow.
+    assert workspace.execute(BY_SHOP, 0, workspace.baseline, timeout_s=600).digest.rows == 17
 
 
 @pytest.mark.parametrize(

@@ -216,4 +216,5 @@ def test_comparing_rows_one_by_one_ends_with_its_time(spark, tables: Path) -> No
     workspace = Workspace(workload_of(tables, [endless, BY_SHOP]))
     with pytest.raises(QueryTimedOut):
         workspace.difference(endless, 0, workspace.baseline, workspace.arm(FEWER), timeout_s=2)
-    assert workspace.difference(BY_SHOP, 0, workspace.baseline, workspace.arm(FEWER), timeout_s=60) == ""
+    # Killed tasks keep their cores until they notice, which takes them a minute where cores are slow.
+    assert workspace.difference(BY_SHOP, 0, workspace.baseline, workspace.arm(FEWER), timeout_s=600) == ""
