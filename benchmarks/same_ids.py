@@ -80,6 +80,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     found = compared(options.store, options.other)
+    if not any(sum(table["rows"]) for table in found.values()):  # type: ignore[call-overload]
+        parser.error(f"neither {options.store} nor {options.other} is a store with rows")
     same = all(not table["differing"] for table in found.values())
     if options.json:
         print(json.dumps({"same": same, "tables": found}, indent=2))

@@ -1,4 +1,4 @@
-"""`planopt`: everything a script or a terminal needs. Commands that only read never start Spark."""
+"""The command line, `planopt`. Commands that only read never start Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ app = typer.Typer(
     name="planopt",
     help="Closed-loop plan optimizer for Spark SQL on Delta tables. "
     "Exit codes: 0 done, 1 error, 2 usage, 3 regression gate failed, 5 budget of the run spent. "
-    "With --debug an error shows where it came from.",
+    "With --debug an error prints its stack trace.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,7 +46,7 @@ for function in COMMANDS:
 
 
 def main() -> NoReturn:
-    """Entry point: planopt's own errors are one line and exit code 1; `--debug` shows where they came from."""
+    """Entry point. An error of planopt prints one line and exits with 1. `--debug` shows its stack trace."""
     debug = "--debug" in sys.argv
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     try:

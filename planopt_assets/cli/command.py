@@ -1,4 +1,4 @@
-"""What every command has: its options, the workload it names, what it reads of the store, how it prints."""
+"""Shared by all commands: options, loading the workload, reading the store, printing."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DEFAULT = Path("planopt.yaml")
 
 
 def load(file: Path) -> Any:
-    """The workload of a file."""
+    """Load the workload file."""
     from planopt_assets.workload import load_workload
 
     return load_workload(file)
 
 
 def check_known(loaded: Any, file: Path, queries: list[str] | None) -> None:
-    """Refuse a query the workload does not have, with the nearest name it has."""
+    """Refuse a query that is not in the workload, and name the nearest one."""
     known = [q.id for q in loaded.queries]
     for query in queries or []:
         if query not in known:
@@ -40,34 +40,34 @@ def check_known(loaded: Any, file: Path, queries: list[str] | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A workload, one snapshot of its store, and where its queries stand."""
+    """A workload, one snapshot of its store, and the standing of each query."""
 
     workload: Any
     snapshot: Any
     standings: dict[str, Any]
 
     def agenda(self, queries: list[str]) -> Any:
-        """What is to do for these queries, and in which order."""
+        """What these queries still need, and in which order."""
         from planopt_assets.loop.agenda import agenda_of
 
         return agenda_of(self.workload, self.snapshot, self.standings, queries)
 
     def gates(self, queries: list[str]) -> dict[str, dict[str, Any]]:
-        """Every gate's answer for every one of these queries, on what is stored."""
+        """The answer of each gate for each of these queries, from stored rows."""
         from planopt_assets.loop.gates import evaluate
 
         return evaluate(queries, self.snapshot, self.standings)
 
 
 def load_known(file: Path, queries: list[str] | None) -> Any:
-    """The workload of a file, checked to have these queries."""
+    """Load the workload file, and check that it has these queries."""
     loaded = load(file)
     check_known(loaded, file, queries)
     return loaded
 
 
 def read(file: Path, queries: list[str] | None = None) -> Read:
-    """The store of a workload: these queries, or all where none is named."""
+    """Read the store of a workload for these queries, or for all if none is named."""
     return read_store(load_known(file, queries), queries)
 
 
@@ -80,19 +80,19 @@ def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None
 
 
 def write_html(workload: Any, standings: Any, output: Path | None) -> Path:
-    """Write the HTML report, beside the workload file if nothing else is said."""
+    """Write the HTML report. The default is `.planopt/report.html` beside the workload file."""
     from planopt_assets.report.html import write_report
 
     return write_report(workload, standings, output or workload.file.parent / ".planopt" / "report.html")
 
 
 def print_json(facts: Any) -> None:
-    """One JSON object on standard output."""
+    """Print one JSON object on standard output."""
     typer.echo(_json_text(facts))
 
 
 def print_json_list(head: dict[str, Any], name: str, elements: Iterable[Any]) -> None:
-    """The same for an object that ends with a long list, which is written element by element."""
+    """Print a JSON object that ends with a long list, element by element."""
     from planopt_assets.job.json_stream import json_object
 
     for piece in json_object(head, name, elements, _json_text):
@@ -107,5 +107,5 @@ def _json_text(facts: Any) -> str:
 
 
 def say(words: str) -> None:
-    """Words for a person, on standard error."""
+    """Print a message for a person on standard error."""
     typer.echo(words, err=True)

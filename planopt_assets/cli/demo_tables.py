@@ -1,4 +1,4 @@
-"""The demo workload: TPC-H tables written the way frequent appends leave them, and ten queries over them."""
+"""The demo workload: TPC-H tables made of many small appends, and ten queries over them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from planopt_assets.errors import ToolMissing
 
-# One small file per append and no clustering: what a table looks like after months of hourly loads.
+# One small file per append, no clustering: like a table after months of hourly loads.
 APPENDS = {
     "lineitem": 120,
     "orders": 60,
@@ -27,7 +27,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def prepare(folder: Path, scale: float, say: Callable[[str], None]) -> Path:
-    """Put workload, queries and data into `folder`; what is already there at this scale stays untouched."""
+    """Write workload, queries and data into `folder`. Data that is already there at this scale stays."""
     shipped = next(p for p in (_PACKAGE / "examples" / "tpch", _PACKAGE.parent / "examples" / "tpch") if p.is_dir())
     folder.mkdir(parents=True, exist_ok=True)
     for source in (shipped / "planopt.yaml", *sorted((shipped / "queries").iterdir())):
@@ -44,7 +44,7 @@ def prepare(folder: Path, scale: float, say: Callable[[str], None]) -> Path:
 
 
 def _write_tables(data: Path, scale: float) -> None:
-    """Generated anew beside the old data and swapped in whole, so that a killed run leaves no half table."""
+    """Write new data beside the old data, then swap. So a killed run leaves no half-written table."""
     import pyarrow.parquet as pq
     from deltalake import write_deltalake
 

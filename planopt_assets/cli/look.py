@@ -1,4 +1,4 @@
-"""Commands that only read the store: none of them starts Spark."""
+"""Commands that only read the store. None of them starts Spark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
-    """Where every query stands, and which policy is in force."""
+    """Show the state of each query and the policy in force."""
     from planopt_assets.report.terminal import print_standings
 
     found = read(workload)
@@ -47,7 +47,7 @@ def why(
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Everything that led to a query's outcome: decisions with their arithmetic, plan changes, verdicts."""
+    """Show what led to a query's outcome: decisions with their arithmetic, plan changes, verdicts."""
     from planopt_assets.report.terminal import print_why
     from planopt_assets.report.why import why_facts
 
@@ -59,7 +59,7 @@ def why(
 
 
 def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
-    """What `planopt run` would do now, why, and in which order; nothing is run."""
+    """Show what `planopt run` would do now, why, and in which order. Nothing is run."""
     from planopt_assets.report.terminal import print_agenda
 
     found = read(workload, queries)
@@ -76,7 +76,10 @@ def diff(
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """What the policy in force, accepted or tried changes in a query's plan, and what changed in its text."""
+    """Show what a policy changes in a query's plan, and what changed in the query's text.
+
+    The policy is the one in force, else the accepted one, else the first candidate.
+    """
     from planopt_assets.report.diff import diff_facts
     from planopt_assets.report.terminal import print_diff
     from planopt_assets.store.codecs.deciding import CANDIDATES
@@ -90,7 +93,7 @@ def diff(
 
 
 def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
-    """The regression gates of some queries, or all, on what is stored; exit code 3 when one fails severely."""
+    """Check the regression gates on stored rows. A failed gate of severity error exits with 3."""
     from planopt_assets.report.terminal import print_gates
 
     found = read(workload, queries)
@@ -116,7 +119,7 @@ def lineage(
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """What a stored row came from, down to the source tables and their versions."""
+    """Show the rows a stored row was made from, down to source tables and their versions."""
     from planopt_assets.report.terminal import print_lineage
     from planopt_assets.store.lineage import tree
     from planopt_assets.store.snapshot import Snapshot
@@ -130,7 +133,7 @@ def lineage(
 
 
 class ExportFormat(StrEnum):
-    """What `export` writes."""
+    """The formats of `export`."""
 
     defaults = "spark-defaults"
     submit = "submit"
@@ -146,7 +149,7 @@ def export(
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the policies in force for jobs that do not use planopt; a query named by id must be exportable."""
+    """Write the policies in force, for jobs that do not use planopt. A query named by id must be exportable."""
     from shutil import copyfileobj
     from tempfile import TemporaryFile
 
@@ -166,7 +169,7 @@ def export(
                 say(f"{query.id} is not exported: {why}")
             yield found
 
-    # First as a whole to a file of its own: an error on the way leaves nothing half written.
+    # Everything goes to a temporary file first. So an error leaves no half-written output.
     with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
         whole.writelines(rendered(loaded.name, one_by_one(), written.value))
         whole.seek(0)
@@ -187,7 +190,7 @@ def report(
     output: Annotated[Path | None, typer.Option(help="Default: .planopt/report.html beside the workload file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the HTML report: one self-contained file."""
+    """Write the HTML report, one self-contained file."""
     found = read(workload)
     path = write_html(found.workload, found.standings, output)
     if as_json:

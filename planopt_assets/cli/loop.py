@@ -1,4 +1,4 @@
-"""Commands that do the work: the loop on a workload or on the demo, and Dagster's page for it."""
+"""Commands that run the loop on a workload or on the demo, and the Dagster UI."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def demo(
     prepare_only: Annotated[bool, typer.Option("--prepare-only", help="Write workload and data, run nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the whole loop on TPC-H data: observe, decide, re-plan, validate, promote."""
+    """Run the whole loop on TPC-H data: observe, decide, replan, validate, promote."""
     from planopt_assets.cli.demo_tables import prepare
 
     file = prepare(folder, scale, say)
@@ -48,7 +48,7 @@ def demo(
 
 
 def run(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
-    """Run the loop for some queries, or all; does only what the inputs' changes ask for."""
+    """Run the loop for some queries, or all. It does only what is missing for the current inputs."""
     _optimize(workload, queries or [], as_json=as_json)
 
 
@@ -58,7 +58,7 @@ def ui(
     ] = None,
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 3000,
 ) -> None:
-    """Open Dagster on 127.0.0.1 with the workload's queries ready to materialize; there is no login."""
+    """Start the Dagster UI on 127.0.0.1 for the workload. It has no login."""
     import dagster as dg
 
     from planopt_assets.cli.demo_tables import prepare
@@ -69,7 +69,7 @@ def ui(
     home = dagster_home(loaded).resolve()
     environment = {
         **os.environ,
-        **variables(),  # its runs measure
+        **variables(),  # runs started from the UI are measured too
         "PLANOPT_WORKLOAD": str(loaded.file.resolve()),
         "DAGSTER_HOME": str(home),
         "DAGSTER_DISABLE_TELEMETRY": "1",
@@ -93,12 +93,12 @@ def ui(
 
 
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
-    """Run the loop where something is to do, then show where every query stands."""
+    """Run the loop for queries that need it, then print the state of each query."""
     from planopt_assets.engine.sessions.thread_budget import limit_native_threads
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
 
-    limit_native_threads()  # pools start with the first read of the store
+    limit_native_threads()  # before the first read of the store, which starts the thread pools
     loaded = load_known(file, queries)
     found = read_store(loaded)
     chosen = queries or [q.id for q in loaded.queries]
@@ -132,12 +132,12 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     _exit_on_regression(found, chosen)
     left = [s.query_id for s in shown if s.unjudged]
     if left:
-        say(f"the budget of the run was spent before {', '.join(left)}: run again to go on")
+        say(f"the budget of the run was spent before {', '.join(left)}: run again to continue")
         raise typer.Exit(5)
 
 
 def _exit_on_regression(found: Read, queries: list[str]) -> None:
-    """Exit code 3 when a gate fails severely: a policy found worse, a plan that is not the accepted one, and so on."""
+    """Exit with 3 if a gate failed with severity error, such as a regressed policy or a changed plan."""
     severe = [
         f"{query}: {name}: {gate.words}"
         for name, answers in found.gates(queries).items()

@@ -1,4 +1,4 @@
-"""Commands by which a person decides: which plan to keep, which policy is in force."""
+"""Commands for a person's decisions: accept a plan, promote, pin, unpin, roll back."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ByOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who; default
 
 def accept(
     query: Annotated[str, typer.Argument(help="Query id.")],
-    reason: Annotated[str, typer.Option(help="Why the new plan is as it should be; it is stored.")] = "",
+    reason: Annotated[str, typer.Option(help="Why the new plan is right; it is stored.")] = "",
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Take the plan a query has now as the one to keep, after `plan_topology_stable` reported a change."""
+    """Accept the present plan of a query, after `plan_topology_stable` reported a change."""
     import uuid
 
     from planopt_assets.engine.workspace import Workspace
@@ -32,7 +32,7 @@ def accept(
     if as_json:
         print_json({"query": query, "accepted": observation})
     else:
-        typer.echo(f"{query}: the plan of {observation} is now the one to keep")
+        typer.echo(f"{query}: the plan of {observation} is accepted")
 
 
 def promote(
@@ -40,7 +40,7 @@ def promote(
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Put the accepted policy of a query in force; refuses without an accepted verdict on its current inputs."""
+    """Put the accepted policy of a query in force. Needs an accepted verdict on the current inputs."""
     import uuid
 
     from planopt_assets.engine.workspace import Workspace
@@ -70,7 +70,7 @@ def pin(
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Fix a query's policy by hand; automation leaves it alone until `planopt unpin`."""
+    """Fix a query's policy by hand. Automation does not change it until `planopt unpin`."""
     from planopt_assets.loop.by_person import pin as pin_policy
 
     if bool(settings) == bool(policy):
@@ -91,7 +91,7 @@ def unpin(
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a pinned query back to automation, with the policy that was accepted before the pin."""
+    """Remove a pin: the policy accepted before it is in force again, and automation takes over."""
     from planopt_assets.loop.by_person import unpin as unpin_policy
 
     result = unpin_policy(_run_by_hand(workload, query), query, reason=reason, who=_who(by))
@@ -99,7 +99,7 @@ def unpin(
 
 
 class Target(StrEnum):
-    """Where `rollback` goes."""
+    """The target of `rollback`."""
 
     good = "last-good"
     original = "original"
@@ -107,13 +107,13 @@ class Target(StrEnum):
 
 def rollback(
     query: Annotated[str, typer.Argument(help="Query id.")],
-    to: Annotated[Target, typer.Option(help="The policy that was good before, or nothing set at all.")] = Target.good,
+    to: Annotated[Target, typer.Option(help="The last good policy, or original (nothing set).")] = Target.good,
     reason: ReasonOption = "",
     by: ByOption = None,
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a query's policy out of force; automation does not promote it again by the same verdict."""
+    """Take a query's policy out of force. Automation does not promote it again on the same verdict."""
     from planopt_assets.loop.by_person import rollback as roll_back
 
     run = _run_by_hand(workload, query)
@@ -122,7 +122,7 @@ def rollback(
 
 
 def _run_by_hand(file: Path, query: str) -> Any:
-    """A run of one person's command; Spark starts only to write to a store that is not on a file system."""
+    """The run of a person's command. Spark starts only to write to a store that is not on a file system."""
     import uuid
 
     from planopt_assets.engine.workspace import Workspace
@@ -137,7 +137,7 @@ def _who(name: str | None) -> str:
 
     try:
         return name or getpass.getuser()
-    except (KeyError, OSError):  # a container without a name for its user
+    except (KeyError, OSError):  # a container whose user has no name
         return "a person"
 
 

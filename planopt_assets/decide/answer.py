@@ -1,4 +1,4 @@
-"""What a rule answers, before materiality and veto have looked at it."""
+"""The answer of a rule, before materiality and veto."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from planopt_assets.model.rewrite import Rewrite
 from planopt_assets.model.setting import Setting
 
 CLOCK_ONLY: Final = "saves the clock and not CPU; objective `latency` would try it"
-"""Ends the reason of a rule that has found idle cores, where the objective does not count the clock."""
+"""The end of the reason of a rule that found idle cores, if the objective does not count the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What to try on top of the policy in force, with the saving a rule expects at least; or the reason for nothing."""
+    """A change to try on top of the policy in force, with its lowest expected saving; or why there is none."""
 
     kind: DecisionKind
     reason: str
-    change: Policy  # the parts to add; nothing where nothing is proposed
+    change: Policy  # the parts to add; empty if nothing is proposed
     saved_cpu_ns: int  # per run of all bindings, lower end
     arithmetic: Arithmetic
-    saved_wall_ns: int = 0  # of a change that saves no CPU but lets idle cores help; lower end
-    nodes: tuple[int, ...] = ()  # operators of the final plan it touches; empty: it may touch all
+    saved_wall_ns: int = 0  # of a change that saves no CPU but uses idle cores; lower end
+    nodes: tuple[int, ...] = ()  # operators of the final plan it affects; empty: it may affect all
 
 
 def propose(
@@ -50,5 +50,5 @@ def no_change(reason: str, arithmetic: Mapping[str, int | float | str]) -> Answe
 
 
 def cannot_tell(reason: str, arithmetic: Mapping[str, int | float | str]) -> Answer:
-    """The counters that would decide are not there."""
+    """The counters needed for an answer are missing."""
     return Answer("cannot_tell", reason, ORIGINAL, 0, tuple(arithmetic.items()))

@@ -1,11 +1,11 @@
-"""What earlier verdicts say about a proposal: reused only for the same query on similar inputs, and not for ever.
+"""Reuses earlier verdicts: only for the same query, on similar inputs, and for a limited time.
 
 Worked: `shuffle.partitions=8` was rejected on Monday on 10 GiB of tables. On Tuesday the table has a new version and
-11 GiB: similar, so the proposal is not tried again. A month later it is, and so it is on the day the tables reach
-21 GiB, or when a new version of the judge, the rules or Spark makes another context of it.
+11 GiB. That is similar, so the proposal is not tried again. It is tried again after a month, when the tables reach
+21 GiB, or when a new version of the judge, the rules or Spark changes the context.
 
-A policy that was accepted and that watch took back is remembered like a rejection, from the day it was taken back. One
-that expired may be tried again at once: what it was proven on is gone.
+A policy that watch reverted counts as rejected from that day on. A policy that expired may be tried again at once,
+because its evidence no longer applies.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ SIMILAR = 2.0  # inputs of half to double the bytes are similar
 DAY_S = 86_400
 RETRY_AFTER_DAYS: dict[Outcome, int] = {
     "reject": 30,
-    "inconclusive": 7,  # noise or a budget stood in the way, which may pass
-    "accept": 90,  # proven once is not proven for ever
+    "inconclusive": 7,  # the cause was noise or a budget, which may change
+    "accept": 90,  # evidence ages
 }
 
 
 @dataclass(frozen=True, slots=True)
 class PastVerdicts:
-    """The inputs at hand, and every verdict on this query that was there when they were observed."""
+    """The current inputs, and all verdicts on this query that existed when they were observed."""
 
     canonical_fingerprint: str | None = None
     context_hash: str | None = None
@@ -42,7 +42,7 @@ NO_HISTORY = PastVerdicts()
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Why a proposal needs no trial of its own, with the rows that say so: verdicts, or what took a policy back."""
+    """Why a proposal needs no new trial, with the ids behind it: verdicts, or promotions that took a policy back."""
 
     reason: str
     evidence_ids: tuple[str, ...]
@@ -50,10 +50,10 @@ class Memory:
 
 
 def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
-    """What is known of a policy on inputs like these; None: nothing, or too long ago, so it may be tried.
+    """What is known about a policy on similar inputs. None: nothing recent, so it may be tried.
 
-    An accepted policy that holds this one (itself, or a combination) speaks first, then the last verdict on exactly
-    this policy.
+    First, an accepted policy that contains this one (itself, or a combination). Then the last verdict on exactly this
+    policy.
     """
     known = comparable(history, now)
     accepted = [v for v in known if v.counts_as == "accept" and policy.within(v.verdict.policy)]
@@ -72,18 +72,18 @@ def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
 
 
 def comparable(history: PastVerdicts, now: int) -> list[PastVerdict]:
-    """The newest word on each policy, of those on the same query in the same context on inputs of similar size."""
+    """The newest verdict on each policy, for the same query and context, on inputs of similar size."""
     newest: dict[Policy, PastVerdict] = {}
     for past in sorted(history.verdicts, key=lambda v: (v.counts_from, v.judged_at, v.verdict.id)):
         verdict = past.verdict
         if _same_query(verdict, history) and similar(verdict.input_bytes, history.input_bytes):
-            newest.pop(verdict.policy, None)  # the order is that of the verdicts that count
+            newest.pop(verdict.policy, None)  # so that the order is that of the newest verdicts
             newest[verdict.policy] = past
     return [v for v in newest.values() if v.counts_as and now - v.counts_from < RETRY_AFTER_DAYS[v.counts_as] * DAY_S]
 
 
 def similar(one: int | None, other: int | None) -> bool:
-    """Sizes within a factor of two; a size nobody knows is similar to none.
+    """Whether two sizes are within a factor of two. An unknown size is similar to none.
 
     >>> similar(10, 20), similar(10, 21), similar(10, 5), similar(10, None)
     (True, False, True, False)
@@ -114,5 +114,5 @@ def _memory(reason: str, verdicts: Iterable[PastVerdict], history: PastVerdicts,
         ("judged_days_ago", (now - last.counts_from) // DAY_S),
         ("retry_after_days", RETRY_AFTER_DAYS[outcome]),
     )
-    # Not the verdict of a policy that was taken back: whoever names an accepted verdict relies on it.
+    # A policy that was taken back is named by its promotion: naming the accepted verdict would mean relying on it.
     return Memory(reason, tuple(v.taken_back.promotion_id if v.taken_back else v.verdict.id for v in told), arithmetic)

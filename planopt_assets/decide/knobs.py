@@ -1,4 +1,4 @@
-"""The veto: what automation may set, hint or rewrite, by the catalogue and by what the workload file permits."""
+"""The veto: what automation may set, hint or rewrite, by the knob catalogue and the workload file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def objection(name: str, value: str, limits: Knobs) -> str | None:
     if name in limits.deny:
         return f"{name} is denied in the workload file"
     if entry.opt_in and name not in limits.allow:
-        return f"{name} is tried only where `knobs.allow` of the workload file names it"
+        return f"{name} is opt-in: list it in `knobs.allow` of the workload file"
     if limits.allow and name not in limits.allow:
         return f"{name} is not among the allowed knobs of the workload file"
     if name in dict(limits.pin):
@@ -43,21 +43,21 @@ def objection(name: str, value: str, limits: Knobs) -> str | None:
 
 
 def objections(change: Policy, limits: Knobs) -> tuple[str, ...]:
-    """Everything that speaks against a change, in the order of its parts.
+    """All objections to a change, in the order of its parts.
 
     >>> objections(Policy.of({"spark.sql.ansi.enabled": "false"}, rewrites=["drop_where"]), Knobs())
-    ('spark.sql.ansi.enabled may change results', "'drop_where' is no known rewrite")
+    ('spark.sql.ansi.enabled may change results', "'drop_where' is not a known rewrite")
     """
     return tuple(against for part in change.parts if (against := _part_objection(part, limits)))
 
 
 def changes_results(name: str) -> bool:
-    """Entries that end in a dot are the beginnings of names."""
+    """Whether a setting may change results. An entry that ends with a dot is a prefix."""
     return any(name == other or (other.endswith(".") and name.startswith(other)) for other in RESULT_CHANGING)
 
 
 def size_in_bytes(text: str) -> int:
-    """Spark shows byte settings as `134217728b`, `128MB` or a plain number.
+    """A byte setting as a number. Spark shows it as `134217728b`, `128MB` or a plain number.
 
     >>> size_in_bytes("128MB"), size_in_bytes("4194304b"), size_in_bytes("42"), size_in_bytes("-1b")
     (134217728, 4194304, 42, -1)
@@ -69,19 +69,19 @@ def size_in_bytes(text: str) -> int:
 
 
 def _part_objection(part: Part, limits: Knobs) -> str | None:
-    """The veto for every kind of part; one that has none is refused."""
+    """The veto for each kind of part. A kind without a veto is refused."""
     match part:
         case Setting(name, value):
             return objection(name, value, limits)
         case Hint():
             return _hint_objection(part)
         case Rewrite(name):
-            return None if name in REWRITES else f"{name!r} is no known rewrite"
-    return f"{part.describe()}: nothing says that it is safe"
+            return None if name in REWRITES else f"{name!r} is not a known rewrite"
+    return f"{part.describe()}: no veto covers this kind of part, so it is refused"
 
 
 def _hint_objection(hint: Hint) -> str | None:
-    """A hint passes only if it can be read back: one join, one of three strategies, nothing else."""
+    """A hint passes only if it can be parsed back: one join and one of three strategies."""
     try:
         Hint.parse(str(hint))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Asset checks as regression gates: one evaluation per query, whether the run has one partition or many."""
+"""Regression gates as asset checks. There is one evaluation per query, also in a run of many partitions."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def gates_of(run: Run, name: str, query_ids: list[str]) -> dict[str, Gate]:
 
 
 def log_evaluations(context: dg.OpExecutionContext, name: str, gates: dict[str, Gate]) -> None:
-    """One evaluation per query, for runs whose check answers for several partitions at once."""
+    """Log one evaluation per query, for a check that covers several partitions."""
     for query, gate in gates.items():
         evaluation = dg.AssetCheckEvaluation(
             asset_key=dg.AssetKey(CHECKS[name].asset),
@@ -27,7 +27,7 @@ def log_evaluations(context: dg.OpExecutionContext, name: str, gates: dict[str, 
             description=gate.words,
             partition=query,
         )
-        context.log_event(evaluation)  # type: ignore[arg-type]  # works, though its signature does not name it
+        context.log_event(evaluation)  # type: ignore[arg-type]  # it works, but is missing in the signature
 
 
 def _metadata(gate: Gate) -> dict[str, Any]:

@@ -7,7 +7,5 @@ decide_assets = stage_assets(
     "decide",
     decide_queries,
     deps=["plan_artifacts", "plan_nodes", "runtime_counters"],
-    descriptions={
-        "policy_decisions": "One decision per rule and query, with its arithmetic; also when nothing changes."
-    },
+    descriptions={"policy_decisions": "One decision per rule and query, with its arithmetic, also for no change."},
 )

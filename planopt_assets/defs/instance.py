@@ -1,4 +1,4 @@
-"""Dagster's own storage for a workload, and running the loop in it from this process."""
+"""Dagster's storage for a workload, and the run of the loop in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def dagster_home(workload: Workload) -> Path:
-    """`DAGSTER_HOME` where it is set; otherwise a folder beside the workload file, with planopt's `dagster.yaml`."""
+    """`DAGSTER_HOME` if it is set, else a folder beside the workload file with planopt's `dagster.yaml`."""
     if home := os.environ.get("DAGSTER_HOME"):
         return Path(home)
     home_path = workload.file.parent / ".planopt" / "dagster"
@@ -37,7 +37,7 @@ def dagster_home(workload: Workload) -> Path:
 
 
 def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
-    """One partition per query, in the order of the workload file; queries no longer there are taken out."""
+    """Register one partition per query, in the order of the workload file. Other partitions are removed."""
     wanted = [q.id for q in workload.queries]
     for gone in set(instance.get_dynamic_partitions(names.PARTITIONS)) - set(wanted):
         instance.delete_dynamic_partition(names.PARTITIONS, gone)
@@ -47,7 +47,7 @@ def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
 def run_loop(
     definitions: dg.Definitions, workload: Workload, query_ids: Sequence[str], listener: Progress, *, priority: int = 0
 ) -> tuple[str, Pins]:
-    """Run the Dagster job for these queries in this process; returns the run's id and the versions it read."""
+    """Run the Dagster job for these queries in this process. Returns the run id and the table versions it read."""
     home = dagster_home(workload)
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
     resource = WorkspaceResource(workload=str(workload.file)).listening(listener)
@@ -56,7 +56,7 @@ def run_loop(
         end_dead_runs(instance)
         result = definitions.resolve_job_def(names.OPTIMIZE_SELECTED_JOB).execute_in_process(
             instance=instance,
-            # As it is: Dagster would make a copy of a configurable resource, and the copy has no listener.
+            # Hardcoded, because Dagster copies a configurable resource, and the copy would have no listener.
             resources={"workspace": dg.ResourceDefinition.hardcoded_resource(resource)},
             run_config={
                 "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
@@ -71,7 +71,7 @@ def run_loop(
 
 
 def _failure(result: dg.ExecuteInProcessResult) -> RunFailed:
-    """The first step that failed, in its own words where it is an error planopt knows."""
+    """The first failed step as an error. An error of planopt keeps its code, message and fix."""
     where, fix = f"run {result.run_id}", "correct the cause and run again: finished stages are stored and not repeated"
     data = next((e.step_failure_data for e in result.all_events if e.is_step_failure), None)
     if data is None:

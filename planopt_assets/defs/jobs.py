@@ -1,4 +1,4 @@
-"""The loop as jobs. Both run in one process, so that all queries of a run share one JVM."""
+"""The loop as two Dagster jobs. Each runs in one process, so all queries of a run share one JVM."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,18 +22,18 @@ optimize = dg.define_asset_job(
     names.OPTIMIZE_JOB,
     selection=dg.AssetSelection.assets(*[asset for assets in names.ASSETS.values() for asset in assets]),
     executor_def=dg.in_process_executor,
-    description="The loop for one query, a range of queries or all of them, picked as partitions.",
+    description="The loop for one query, a range of queries or all, selected as partitions.",
 )
 
 
 class SelectedQueries(dg.Config):
-    """Which queries to optimize; none named means all of the workload."""
+    """The queries to optimize. None named means all."""
 
     queries: list[str] = Field(default_factory=list)
 
 
 def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
-    """A stage over any list of queries; it records the same materializations and checks as the assets do."""
+    """A stage over any list of queries. It records the same materializations and checks as the assets."""
 
     @dg.op(name=f"{stage}_selected", ins={"queries": dg.In(list)}, out=dg.Out(list), pool=names.POOL)
     def step(context: dg.OpExecutionContext, workspace: WorkspaceResource, queries: list) -> list:
@@ -53,7 +53,7 @@ def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
 
 @dg.op
 def selected_queries(context: dg.OpExecutionContext, config: SelectedQueries, workspace: WorkspaceResource) -> list:
-    """The queries of this run, as partitions Dagster knows."""
+    """The queries of this run, registered as Dagster partitions."""
     run = workspace.run(context.run_id, progress_to_log(context))
     known = [q.id for q in run.workload.queries]
     chosen = config.queries or known

@@ -1,12 +1,12 @@
-"""Names that Dagster's storage remembers: change one and its history is orphaned."""
+"""Names that Dagster's storage keeps. A renamed one loses its history."""
 
 from __future__ import annotations
 
 PARTITIONS = "planopt_queries"
 POOL = "spark"
-PRIORITY_TAG = "dagster/priority"  # of a run: what its trials gain for each second they take, see `loop/priority.py`
+PRIORITY_TAG = "dagster/priority"  # of a run: expected gain per second of trial, see `loop/priority.py`
 
-OPTIMIZE_JOB = "optimize"  # asset job: one query, a range of queries or all, picked as partitions
+OPTIMIZE_JOB = "optimize"  # asset job: one query, a range of queries or all, selected as partitions
 OPTIMIZE_SELECTED_JOB = "optimize_selected"  # any list of queries, given as config, in one run and one JVM
 
 ASSETS: dict[str, tuple[str, ...]] = {

@@ -10,8 +10,8 @@ observe_assets = stage_assets(
     descriptions={
         "plan_artifacts": "Plans, fingerprints, inputs and result digest of every observation.",
         "plan_nodes": "Every operator of the initial and the final plan, with estimates, metrics and error factor.",
-        "runtime_counters": "What every execution cost, observations and trials alike.",
-        "scan_outcomes": "What every scan could skip, what it skipped, and why not more.",
+        "runtime_counters": "What every execution cost: observations, trials and production runs.",
+        "scan_outcomes": "What every scan could skip, what it skipped, and why it did not skip more.",
         "input_tables": "The tables of every observation: version, protocol, schema, constraints.",
     },
 )

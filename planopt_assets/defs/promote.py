@@ -1,4 +1,4 @@
-"""Promote: what is in force? Launched by itself it is a person's promotion, and refuses without an accepted verdict."""
+"""Promote: what is in force? Launched alone, it is a person's promotion and needs an accepted verdict."""
 
 from planopt_assets.defs.stage_assets import stage_assets
 from planopt_assets.loop.stages.promote import promote

@@ -1,4 +1,4 @@
-"""Re-plan: does the change really change the plan?"""
+"""Replan: does the policy really change the plan?"""
 
 from planopt_assets.defs.stage_assets import stage_assets
 from planopt_assets.loop.stages.replan import replan
@@ -7,5 +7,5 @@ replan_assets = stage_assets(
     "replan",
     replan,
     deps=["policy_decisions"],
-    descriptions={"candidate_plans": "Every proposal, planned but not run, with the operator-level difference."},
+    descriptions={"candidate_plans": "Every proposal, planned but not run, with its plan diff by operator."},
 )

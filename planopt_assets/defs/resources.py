@@ -1,4 +1,4 @@
-"""The workload and its one Spark session, as Dagster resources; nothing starts until a stage needs it."""
+"""The workload and its Spark session as Dagster resources. Spark starts only when a stage needs it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def workload_file() -> str:
 
 
 class CheckedPySparkResource(LazyPySparkResource):
-    """dagster-pyspark's lazy session, but refused when the process already has one with other settings."""
+    """dagster-pyspark's lazy session. It refuses a process that already has a session with other settings."""
 
     _workload: Workload = PrivateAttr()
 
@@ -51,14 +51,14 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     _listener: Progress | None = PrivateAttr(default=None)
 
     def listening(self, listener: Progress) -> WorkspaceResource:
-        """The same resource, which also tells `listener` (the terminal) what it tells Dagster's log."""
+        """The same resource. It sends progress to `listener` (the terminal) and to Dagster's log."""
         self._listener = listener
         return self
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         if self._workspace is not None:
             self._workspace.close()
-            compact_store(self._workspace.workload.store)  # the last thing of a run; `planopt run` does it itself
+            compact_store(self._workspace.workload.store)  # the last step of a run; `planopt run` does it itself
 
     @property
     def pins(self) -> Pins:

@@ -1,4 +1,4 @@
-"""How a stage becomes assets: the same few lines for all five, so that the files beside this one stay thin."""
+"""Turns a stage into assets. All five stages share this code."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ KINDS = {"spark", "deltalake"}
 
 
 def stage_assets(stage: str, work: Stage, *, deps: Sequence[str], descriptions: dict[str, str]) -> dg.AssetsDefinition:
-    """One step for one stage: it runs all queries of the run and materializes the stage's Delta tables per query."""
+    """One step per stage. It runs all queries of the run, and materializes the stage's Delta tables per query."""
     assets = names.ASSETS[stage]
     specs = [
         dg.AssetSpec(
@@ -46,16 +46,16 @@ def stage_assets(stage: str, work: Stage, *, deps: Sequence[str], descriptions: 
 
 
 def run_stage(work: Stage, run: Run, query_ids: Sequence[str]) -> list[StageResult]:
-    """Run a stage; planopt's own errors reach the Dagster page as their facts, not as a stack trace."""
+    """Run a stage. Dagster shows an error of planopt by its facts, not as a stack trace."""
     try:
         return work(run, query_ids)
     except PlanoptError as error:
-        # Without its cause: Dagster would log Spark's own text, which may hold what a query marks as secret.
+        # `from None`: else Dagster would log Spark's text, which may contain a marked secret.
         raise dg.Failure(description=str(error), metadata=error.facts(), allow_retries=False) from None
 
 
 def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
-    """Numbers plot over time; words and tables are for reading."""
+    """Metadata of one query: numbers, which Dagster plots over time, and text."""
     return {
         "summary": result.summary,
         "changed": int(result.changed),
@@ -69,9 +69,9 @@ def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
 
 
 def column_lineage(result: StageResult) -> dict[str, Any]:
-    """Where the columns of the query's result come from, in Dagster's own form; tables are named as in the workload.
+    """The origins of the result's columns in Dagster's format. Tables have their names from the workload.
 
-    Of two columns with one name Dagster can hold only one: their origins are put together.
+    Dagster holds one column per name, so the origins of two columns with the same name are merged.
     """
     origins: dict[str, dict[tuple[str, str], None]] = {}
     for name, made_from in result.columns:

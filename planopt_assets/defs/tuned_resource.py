@@ -1,4 +1,4 @@
-"""The policy in force inside a user's own Dagster assets."""
+"""`tuned` as a resource for a user's own Dagster assets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class PlanoptResource(dg.ConfigurableResource[Any]):
-    """`tuned` with the workload file given once; rows it records carry the id of the Dagster run.
+    """`tuned` with the workload file given once. Recorded rows have the id of the Dagster run.
 
         with planopt.tuned(spark, "orders_by_day") as query:
             query.sql().write.format("delta").mode("overwrite").save(target)
 
-    What ran outside of a `with` block is recorded when the run ends.
+    Runs outside a `with` block are recorded when the Dagster run ends.
     """
 
     workload: str = "planopt.yaml"
@@ -35,7 +35,7 @@ class PlanoptResource(dg.ConfigurableResource[Any]):
             self._given.pop().close()
 
     def tuned(self, spark: SparkSession, query_id: str) -> Tuned:
-        """One query of the workload under its policy in force; what that is goes into the log of the run."""
+        """One query of the workload under its policy in force. The policy is written to the log of the run."""
         query = tuned(spark, query_id, self.workload, timeout_s=self.timeout_s, run_id=self._run_id)
         self._given.append(query)
         policy = query.reason or f"generation {query.generation}, {query.policy.describe()}"

@@ -1,4 +1,4 @@
-"""Validate: is it equal, and better beyond doubt?"""
+"""Validate: are the results equal, and is the candidate surely better?"""
 
 from planopt_assets.defs.stage_assets import stage_assets
 from planopt_assets.loop.stages.validate import validate
@@ -8,7 +8,7 @@ validate_assets = stage_assets(
     validate,
     deps=["candidate_plans"],
     descriptions={
-        "trials": "Every execution of every experiment, in the order it ran, with the digest of its result.",
+        "trials": "Every execution of every experiment, in the order they ran, with the digest of the result.",
         "verdicts": "Accept, reject or inconclusive, with every criterion and both values.",
     },
 )

@@ -1,9 +1,9 @@
-"""Every error planopt raises on purpose: a stable code, the facts as attributes, and what to do next.
+"""All errors that planopt raises on purpose. Each has a stable code, facts as attributes, and a fix.
 
 PLN-0xx  workload file        PLN-1xx  SQL gate          PLN-2xx  Spark, Java, tables
 PLN-3xx  store                PLN-4xx  promotion         PLN-5xx  command line and Dagster
 
-One file for each of those who meet them; all are imported from here.
+One file per area. Import them from here.
 """
 
 from __future__ import annotations

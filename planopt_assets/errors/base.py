@@ -1,4 +1,4 @@
-"""What every error of planopt has: a stable code, the facts as attributes, and what to do next."""
+"""The base class of all errors of planopt: a stable code, facts as attributes, and a fix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from planopt_assets.model.redaction import redact
 
 
 class PlanoptError(Exception):
-    """A failure planopt understands: `what` went wrong, `where`, and the `fix`.
+    """A known failure: `what` went wrong, `where`, and the `fix`.
 
     >>> print(PlanoptError("store is newer than this planopt", where="./store", fix="upgrade planopt"))
     PLN-000 ./store: store is newer than this planopt. Fix: upgrade planopt
@@ -27,5 +27,5 @@ class PlanoptError(Exception):
         return f"{self.code}{place} {self.what}. Fix: {self.fix}"
 
     def facts(self) -> dict[str, str]:
-        """The error as one flat object, for `--json` and for Dagster metadata."""
+        """The error as a flat object, for `--json` and Dagster metadata."""
         return {"code": self.code, "where": self.where, "what": self.what, "fix": self.fix}

@@ -1,4 +1,4 @@
-"""What a command, a Dagster run or a user's job cannot do: PLN-5xx."""
+"""Errors of commands, Dagster runs and users' jobs: PLN-5xx."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from planopt_assets.errors.base import PlanoptError
 
 
 class UnknownQuery(PlanoptError):
-    """The workload has no query of this id."""
+    """The workload has no query with this id."""
 
     code = "PLN-501"
 
@@ -18,18 +18,18 @@ class RunFailed(PlanoptError):
 
 
 class ToolMissing(PlanoptError):
-    """A program planopt needs for this command is not installed."""
+    """A program that this command needs is not installed."""
 
     code = "PLN-503"
 
 
 class NotExportable(PlanoptError):
-    """The policy in force cannot be written in the form asked for."""
+    """The policy in force cannot be written in this format."""
 
     code = "PLN-504"
 
 
 class NothingToRun(PlanoptError):
-    """`tuned` was given neither a text nor a workload that has one for the query."""
+    """`tuned` got no text or callable, and the workload has none for the query."""
 
     code = "PLN-505"

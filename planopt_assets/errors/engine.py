@@ -1,4 +1,4 @@
-"""What goes wrong between planopt and Spark, Java or a table: PLN-2xx."""
+"""Errors of Spark, Java and tables: PLN-2xx."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from planopt_assets.errors.base import PlanoptError
 
 
 class JarsMissing(PlanoptError):
-    """The Delta jars Spark needs are not on this machine, or not all of them."""
+    """Delta jars that Spark needs are missing on this machine."""
 
     code = "PLN-201"
 
 
 class JavaMissing(PlanoptError):
-    """No Java on this machine: neither in JAVA_HOME nor on the PATH."""
+    """No Java in JAVA_HOME or on the PATH."""
 
     code = "PLN-202"
 
 
 class JavaTooOld(PlanoptError):
-    """A Java is there, but Spark needs a newer one."""
+    """The Java found is older than Spark needs."""
 
     code = "PLN-203"
 
@@ -36,7 +36,7 @@ class SparkFailed(PlanoptError):
 
 
 class TableUnreadable(PlanoptError):
-    """A registered table is missing, is no Delta table, or has a damaged log."""
+    """A registered table is missing, is not a Delta table, or has a damaged log."""
 
     code = "PLN-206"
 
@@ -48,13 +48,13 @@ class QueryFailed(PlanoptError):
 
 
 class QueryTimedOut(PlanoptError):
-    """A query ran longer than it was given."""
+    """A query exceeded its time limit."""
 
     code = "PLN-208"
 
 
 class KnobUnknown(PlanoptError):
-    """The running Spark does not know a setting, or does not let a session change it."""
+    """The running Spark does not know a setting, or a session may not change it."""
 
     code = "PLN-209"
 
@@ -66,7 +66,7 @@ class CallableUnusable(PlanoptError):
 
 
 class ExplainUnreadable(PlanoptError):
-    """The text of a formatted plan is cut, ambiguous, or of a form planopt does not know."""
+    """The text of a formatted plan is cut, ambiguous, or in a form that planopt does not know."""
 
     code = "PLN-211"
 
@@ -74,29 +74,29 @@ class ExplainUnreadable(PlanoptError):
         super().__init__(
             what,
             where="formatted plan",
-            fix="give the whole text as Spark made it, with the blank lines at its end, or capture the plan from Spark",
+            fix="give the whole text from Spark, with the blank lines at its end, or capture the plan from Spark",
         )
 
 
 class ProtocolUnsupported(PlanoptError):
-    """A table needs a feature of the Delta protocol that this engine does not know."""
+    """A table needs a feature of the Delta protocol that this Delta version does not have."""
 
     code = "PLN-212"
 
 
 class PolicyNotApplied(PlanoptError):
-    """A hint or a rewrite of a policy finds nothing in the query that it could change."""
+    """A hint or rewrite of a policy finds nothing in the query to change."""
 
     code = "PLN-213"
 
 
 class QueryHangs(QueryTimedOut):
-    """A query ran longer than it was given and cannot be stopped; planopt went on without it."""
+    """A query exceeded its time limit and cannot be stopped. planopt continued without it."""
 
     code = "PLN-214"
 
 
 class KnobMistyped(PlanoptError):
-    """The running Spark holds a setting as another type than the knob catalogue says."""
+    """A setting has another type in the running Spark than in the knob catalogue."""
 
     code = "PLN-219"

@@ -1,4 +1,4 @@
-"""What the SQL gate does not let through: PLN-1xx."""
+"""Errors of the SQL gate: PLN-1xx."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from planopt_assets.model.redaction import redact
 
 
 class SqlRefused(PlanoptError):
-    """A query has a part that planopt does not run; `part` is that part.
+    """A query has a part that planopt does not run. `part` names it.
 
     >>> print(SqlRefused("`INSERT` writes", query_id="daily", part="InsertIntoStatement"))
     PLN-101 query daily: `INSERT` writes. Fix: write it as one SELECT over registered tables with built-in functions
@@ -32,7 +32,7 @@ class SqlRefused(PlanoptError):
 
 
 class SqlSyntax(PlanoptError):
-    """Spark cannot parse a query, at a `line` and `column` counted from 1 (0: the text as a whole).
+    """Spark cannot parse a query. `line` and `column` count from 1; 0 means the whole text.
 
     >>> print(SqlSyntax("Syntax error at end of input", query_id="daily", line=3, column=7))
     PLN-102 query daily:3:7: Syntax error at end of input. Fix: correct the SQL text

@@ -1,4 +1,4 @@
-"""What goes wrong with planopt's own tables: PLN-3xx."""
+"""Errors of the store, planopt's own tables: PLN-3xx."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from planopt_assets.errors.base import PlanoptError
 
 
 class StoreUnreadable(PlanoptError):
-    """A table of the store is damaged or is not planopt's."""
+    """A table of the store is damaged, or is not a table of planopt."""
 
     code = "PLN-301"
 
@@ -18,7 +18,7 @@ class StoreTooNew(PlanoptError):
 
 
 class StoreWriteFailed(PlanoptError):
-    """Rows could not be appended; nothing of the commit is visible."""
+    """Rows could not be appended. No part of the commit is visible."""
 
     code = "PLN-303"
 
@@ -36,6 +36,6 @@ class NothingToAccept(PlanoptError):
 
 
 class StoreTooSlow(PlanoptError):
-    """The store did not answer in the time a user's job can spare."""
+    """The store did not answer within the time limit of a user's job."""
 
     code = "PLN-306"

@@ -8,7 +8,7 @@ from planopt_assets.errors.base import PlanoptError
 
 
 class WorkloadError(PlanoptError):
-    """One mistake in the workload file, at a `line` and `column` counted from 1 (0: the file as a whole).
+    """One mistake in the workload file. `line` and `column` count from 1; 0 means the whole file.
 
     >>> print(MissingField("`name` is missing", file="planopt.yaml", line=1, column=1, fix="add `name`"))
     PLN-009 planopt.yaml:1:1: `name` is missing. Fix: add `name`
@@ -27,7 +27,7 @@ class WorkloadError(PlanoptError):
 
 
 class FileUnreadable(WorkloadError):
-    """The workload file is not there, or cannot be read."""
+    """The workload file is missing or cannot be read."""
 
     code = "PLN-001"
 
@@ -57,7 +57,7 @@ class DuplicateKey(WorkloadError):
 
 
 class YamlFeatureNotAllowed(WorkloadError):
-    """The file uses a YAML tag (`!!python/…`), a merge key (`<<`) or a directive; it may hold plain data only."""
+    """The file uses a YAML tag (`!!python/…`), a merge key (`<<`) or a directive. Only plain data is allowed."""
 
     code = "PLN-006"
 
@@ -75,7 +75,7 @@ class WrongValue(WorkloadError):
 
 
 class MissingField(WorkloadError):
-    """A field that has no default is not given."""
+    """A field without a default is missing."""
 
     code = "PLN-009"
 
@@ -87,13 +87,13 @@ class DuplicateQueryId(WorkloadError):
 
 
 class SqlFileUnreadable(WorkloadError):
-    """An SQL file is not there, not a local regular file, not UTF-8 text, empty, or larger than 1 MiB."""
+    """An SQL file is missing, not a local regular file, not UTF-8 text, empty, or larger than 1 MiB."""
 
     code = "PLN-011"
 
 
 class PathOutsideFolder(WorkloadError):
-    """A path, after its symbolic links are followed, leaves the workload file's folder and every declared root."""
+    """A path, with symbolic links resolved, lies outside the workload file's folder and every declared root."""
 
     code = "PLN-012"
 
@@ -105,19 +105,19 @@ class UnsupportedVersion(WorkloadError):
 
 
 class PythonNotAllowed(WorkloadError):
-    """A query is a Python callable, and the file does not say `allow_python: true`."""
+    """A query is a Python callable, but the file has no `allow_python: true`."""
 
     code = "PLN-014"
 
 
 class DuplicateTable(WorkloadError):
-    """Two tables have names that differ only in case, which Spark cannot tell apart."""
+    """Two table names differ only in case. Spark cannot tell them apart."""
 
     code = "PLN-015"
 
 
 class YamlTooComplex(WorkloadError):
-    """The YAML is nested too deep, or has too many values once its aliases are expanded."""
+    """The YAML is nested too deeply, or has too many values after its aliases are expanded."""
 
     code = "PLN-016"
 
@@ -135,7 +135,7 @@ class BindingsDiffer(WorkloadError):
 
 
 class KnobConflict(WorkloadError):
-    """A knob is denied, and allowed or pinned as well."""
+    """A knob is denied, but also allowed or pinned."""
 
     code = "PLN-019"
 
@@ -147,10 +147,10 @@ class StoreOverlapsTable(WorkloadError):
 
 
 class WorkloadErrors(PlanoptError):
-    """Several mistakes in one workload file, all found in one reading; the message has one line for each."""
+    """Several mistakes in one workload file. The message has one line for each."""
 
     code = "PLN-099"
-    shown: ClassVar[int] = 50  # a message that fills the terminal hides its first line
+    shown: ClassVar[int] = 50  # a longer message would push its first line off the screen
 
     def __init__(self, errors: tuple[WorkloadError, ...]) -> None:
         self.errors = errors

@@ -1,4 +1,4 @@
-"""An answer in time, or none: what a user's job asks of planopt must never hold the job up."""
+"""A call with a time limit. planopt must never block a user's job."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ T = TypeVar("T")
 
 
 def answer_within(seconds: float, ask: Callable[[], T]) -> T:
-    """What `ask` returns or raises; `TimeoutError` when it takes longer.
+    """What `ask` returns or raises. Raises `TimeoutError` if it takes longer than `seconds`.
 
     >>> answer_within(60, lambda: 6 * 7)
     42
 
-    Nothing can stop a read that hangs. Its thread is left behind, as a daemon, so that the process can still end.
+    A read that hangs cannot be stopped. Its thread stays behind as a daemon, so the process can still end.
     """
     answer: Future[T] = Future()
 
     def work() -> None:
         try:
             answer.set_result(ask())
-        except BaseException as error:  # noqa: BLE001  # handed over to the thread that asked
+        except BaseException as error:  # noqa: BLE001  # passed to the calling thread
             answer.set_exception(error)
 
     threading.Thread(target=work, name="planopt", daemon=True).start()

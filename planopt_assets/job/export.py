@@ -1,4 +1,4 @@
-"""The policies in force as texts for jobs that do not use planopt: settings, and SQL that carries the rest. Pure."""
+"""Export of policies in force for jobs that do not use planopt: settings, and SQL with hints and rewrites. Pure."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _SETTINGS_ONLY = ("spark-defaults", "submit")
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One query: its policy in force, the text that carries what settings cannot, and why there is none.
+    """One query: its policy in force, and its text with hints and rewrites.
 
-    A policy is exported whole or not at all: half of it was never proven.
+    A policy is exported whole or not at all: half a policy was never proven.
     """
 
     query_id: str
     generation: int
     policy: Policy
     promotion_id: str | None
-    sql: str | None  # with hints and rewrites; None where the query is Python or its text must not be shown
-    missing: str = ""  # why nothing can carry the policy
+    sql: str | None  # with hints and rewrites; None if the query is Python or its text has a secret
+    missing: str = ""  # why no format can hold the policy
 
     @property
     def headline(self) -> str:
@@ -43,7 +43,7 @@ class Exported:
         return f"{self.query_id}, generation {self.generation}: {self.policy.describe()}"
 
     def why_not(self, form: Format) -> str:
-        """Why this form cannot carry the policy; empty where it can."""
+        """Why this format cannot hold the policy. Empty if it can."""
         if self.missing:
             return self.missing
         if self.policy.needs_text and form in _SETTINGS_ONLY:
@@ -63,7 +63,7 @@ class Exported:
 
 
 def exported(query: Query, promotion: Promotion | None) -> Exported:
-    """A query with its policy in force, in the form in which others can use it."""
+    """A query with its policy in force, ready for export."""
     policy = promotion.policy if promotion else ORIGINAL
     text, missing = _text(query, policy)
     generation = promotion.generation if promotion else 0
@@ -74,23 +74,23 @@ def _text(query: Query, policy: Policy) -> tuple[str | None, str]:
     if why := not_carried(policy):
         return None, why
     if query.sql is None:
-        return None, "hints of a Python query have no text to stand in: use `tuned(…).run`" if policy.needs_text else ""
+        return None, "a Python query has no text for hints: use `tuned(…).run`" if policy.needs_text else ""
     if redact(query.sql) != query.sql:
-        return None, "the text holds a secret and is not written" if policy.needs_text else ""
+        return None, "the text has a secret and is not written" if policy.needs_text else ""
     rewritten, idle = rewritten_sql(query.sql, policy.rewrites)
     if idle:
         return None, f"rewrite {idle[0]} finds nothing to change in the text"
     written = hinted_sql(rewritten, policy.hints)
     if written.left_out:
         hint, why = written.left_out[0]
-        return None, f"no text can carry {hint}: {why}; use `tuned(…).sql`"
+        return None, f"{hint} cannot be written into the text: {why}; use `tuned(…).sql`"
     return written.sql, ""
 
 
 def rendered(workload: str, queries: Iterable[Exported], form: Format) -> Iterator[str]:
-    """All queries in one text, piece by piece; it says of each whether it is in it.
+    """All queries in one output, in pieces. A query that is not exported is named with the reason.
 
-    A query is asked for when the one before is written: only one text at a time is held.
+    The next query is read only after the previous one is written, so only one text is in memory.
 
     >>> one = Exported("by_shop", 1, Policy.of({"spark.sql.shuffle.partitions": "2"}), "pro-by_shop-g1", "SELECT 1")
     >>> print(*rendered("sales", [one], "submit"), sep="", end="")
@@ -119,7 +119,7 @@ def _blocks(queries: Iterable[Exported], form: Format) -> Iterator[str]:
 
 
 class _Application:
-    """These settings hold for a whole application: two queries that want different values cannot share it."""
+    """Settings of a whole application. Two queries with different values for one setting cannot share it."""
 
     def __init__(self, form: Format) -> None:
         self._form = form
@@ -130,7 +130,7 @@ class _Application:
             other, its_value = self._seen.setdefault(name, (query.query_id, value))
             if its_value != value:
                 raise NotExportable(
-                    f"{name} is {its_value} for {other} and {value} for {query.query_id}, an application has one value",
+                    f"{name} is {its_value} for {other} and {value} for {query.query_id}; an application has one value",
                     where=self._form,
                     fix="export one query at a time, or use `--format sql` or `--format python`",
                 )
@@ -145,7 +145,7 @@ def _submit(query: Exported) -> list[str]:
 
 
 def _sql(query: Exported) -> list[str]:
-    """The query between SET and RESET, so that the settings hold for it and for nothing after it."""
+    """The query between SET and RESET, so the settings hold for this query only."""
     settings = query.policy.settings
     text = [f"{query.sql.strip().removesuffix(';').rstrip()};"] if query.sql else ["-- run the query here"]
     return [*(f"SET {name}={value};" for name, value in settings), *text, *(f"RESET {name};" for name, _ in settings)]
@@ -156,10 +156,10 @@ _LINES = {"spark-defaults": _defaults, "submit": _submit, "sql": _sql}
 
 def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:
     yield (
-        f'"""Settings in force for workload {workload}, by `planopt export`; planopt is not needed to use them."""\n'
+        f'"""Settings in force for workload {workload}, by `planopt export`. They work without planopt."""\n'
         "\n"
         "SETTINGS = {}\n"
-        "SQL = {}  # where hints or rewrites are part of the policy\n"
+        "SQL = {}  # queries whose policy has hints or rewrites\n"
     )
     for query in queries:
         yield f"\n# {query.headline}\n"
@@ -172,7 +172,7 @@ def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:
     yield (
         "\n\n"
         "def session_for(spark, query_id):\n"
-        '    """A session in which the settings hold; temporary views and functions of `spark` are not in it."""\n'
+        '    """A new session with the settings. It has no temporary views or functions of `spark`."""\n'
         "    session = spark.newSession()\n"
         "    for name, value in SETTINGS[query_id].items():\n"
         "        session.conf.set(name, value)\n"

@@ -1,4 +1,4 @@
-"""Which policy is in force for one query of a user's job: read without Spark, in time, and never an error."""
+"""Reads the policy in force for one query of a user's job: without Spark, within a time limit, never an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOTHING_PROMOTED = "no policy has been promoted yet"
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What the store says about one query; `failure` is why it could not say anything."""
+    """What the store says about one query. `failure` is why it could not be read."""
 
     query_id: str
     workload: Workload | None = None
@@ -36,7 +36,7 @@ class InForce:
 
     @property
     def policy(self) -> Policy:
-        """What the newest generation holds; after a revert to the original that is the original."""
+        """The policy of the newest generation. After a revert to original it is original."""
         return self.promotion.policy if self.promotion else ORIGINAL
 
     @property
@@ -45,23 +45,23 @@ class InForce:
 
     @property
     def reason(self) -> str:
-        """Why the query runs as original; empty where a policy is to be applied."""
+        """Why the query runs as original. Empty if a policy is to be applied."""
         if self.failure is not None:
             return str(self.failure)
         if self.promotion is None:
             return NOTHING_PROMOTED
         if self.policy == ORIGINAL:
-            return f"generation {self.generation} ({self.promotion.state}) is the original: {self.promotion.reason}"
+            return f"generation {self.generation} ({self.promotion.state}) is original: {self.promotion.reason}"
         return ""
 
     @property
     def observable(self) -> bool:
-        """Whether a run can be recorded: not in a store that hangs, is damaged, or was written by a newer planopt."""
+        """Whether runs can be recorded. Not in a store that hangs, is damaged, or is of a newer planopt."""
         return self.query is not None and (self.failure is None or isinstance(self.failure, ChainBroken))
 
 
 def promotion_in_force(workload: Workload, query_id: str, open_store: OpenStore = Snapshot) -> Promotion | None:
-    """The newest generation of a query after its whole chain was checked; None where nothing was ever promoted."""
+    """The newest generation of a query. The whole chain is checked first. None: nothing was ever promoted."""
     chain = chains(open_store(workload.store, workload.name), [query_id]).get(query_id, ())
     return chain[-1] if chain else None
 
@@ -73,7 +73,7 @@ def read_in_force(
     timeout_s: float,
     open_store: OpenStore = Snapshot,
 ) -> InForce:
-    """The same for a job that must go on whatever happens: every failure becomes the reason to run as original."""
+    """Like `promotion_in_force`, but never raises: each failure becomes the reason to run as original."""
     ends_at = monotonic() + timeout_s
     found = InForce(query_id)
     try:
@@ -99,7 +99,7 @@ def read_in_force(
             fix="check that the store can be reached, or give `tuned` a longer `timeout_s`",
         )
         return InForce(query_id, found.workload, found.query, failure=late)
-    except Exception as error:  # noqa: BLE001  # the boundary to the user's job: nothing of planopt may fail it
+    except Exception as error:  # noqa: BLE001  # boundary to the user's job: planopt may not fail it
         strange = PlanoptError(
             f"{type(error).__name__}: {error}", where=f"query {query_id}", fix="report it: this is a defect of planopt"
         )

@@ -1,4 +1,4 @@
-"""A JSON object that ends with a long list, written element by element: its whole text is never held."""
+"""Writes a JSON object that ends with a long list, element by element. The whole text is never in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INDENTED: Dumps = partial(json.dumps, indent=2)
 
 
 def json_object(head: Mapping[str, Any], name: str, elements: Iterable[Any], dumps: Dumps = _INDENTED) -> Iterator[str]:
-    """The text of `{**head, name: [*elements]}` in pieces, as `dumps` writes it with an indent of two.
+    """The text of `{**head, name: [*elements]}` in pieces. `dumps` must indent by two.
 
     >>> print("".join(json_object({"workload": "sales"}, "queries", [{"id": "by_shop"}])))
     {
@@ -27,7 +27,7 @@ def json_object(head: Mapping[str, Any], name: str, elements: Iterable[Any], dum
     yield f"{dumps(head).removesuffix('}').rstrip()},\n  {dumps(name)}: ["
     separator = ""
     for element in elements:
-        # A line break in a text is escaped: these are the ones between members.
+        # Line breaks inside strings are escaped, so these are all between members.
         yield f"{separator}\n{dumps(element)}".replace("\n", "\n    ")
         separator = ","
     yield "\n  ]\n}" if separator else "]\n}"

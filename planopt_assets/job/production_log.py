@@ -1,4 +1,4 @@
-"""Records how the queries of a user's job really ran: a few rows in the store, and never an error."""
+"""Records the real runs of a user's job in the store. It never raises."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("planopt")
 SOURCE = "production"
-_MOST_WAITING = 8  # queries with frames nobody ran yet; each frame holds a session
+_MOST_WAITING = 8  # queries whose frames have not run yet; each frame holds a session
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One frame handed to the user, or one job that was run: under which policy, and why not another."""
+    """One frame given to the user, or one job that was run, with its policy."""
 
     session: PolicySession
-    policy: Policy  # what really holds
-    reason: str  # why it is not the policy in force; empty where it is
+    policy: Policy  # the policy really applied
+    reason: str  # why it is not the policy in force; empty if it is
     binding: int | None
     frame: DataFrame | None
 
 
 class ProductionLog:
-    """The uses of one `tuned` query that nobody has recorded yet."""
+    """The uses of one `tuned` query that are not recorded yet."""
 
     def __init__(self, found: InForce, timeout_s: float, run_id: str) -> None:
         self._found, self._timeout_s, self._run_id = found, timeout_s, run_id
@@ -59,7 +59,7 @@ class ProductionLog:
             del _OPEN[:-_MOST_WAITING]
 
     def flush(self) -> None:
-        """Record what has run. A frame that has not stays; one that has is looked at no more."""
+        """Record what has run. Frames that have not run yet are kept for the next flush."""
         waiting, self._waiting = self._waiting, []
         ran: list[Execution] = []
         lineage: list[Edge] = []
@@ -67,7 +67,7 @@ class ProductionLog:
             try:
                 found = use.session.runs(use.frame, self._ran_as(use))
             except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's job
-                LOG.warning("%s: its run was not recorded: %s", self._found.query_id, first_line(error))
+                LOG.warning("%s: the run was not recorded: %s", self._found.query_id, first_line(error))
                 continue
             if not found:
                 self._waiting.append(use)
@@ -85,7 +85,7 @@ class ProductionLog:
         return RanAs(self._found.query_id, use.policy.id, use.binding, use.reason)
 
     def _parent(self, use: Use) -> str:
-        """What a run came from: the promotion whose policy it ran under, or the policy alone."""
+        """The parent of a run in lineage: the promotion of its policy, else the policy."""
         promotion = self._found.promotion
         return promotion.id if promotion is not None and use.policy == promotion.policy else use.policy.id
 
@@ -93,16 +93,16 @@ class ProductionLog:
         workload = self._found.workload
         assert workload is not None, "only what is observable is kept"
         store = Store(workload.store, workload.name, lambda: use.session.spark)
-        stage = f"{SOURCE}:{uuid.uuid4().hex}"  # one transaction for each time: the same use may wait through several
+        stage = f"{SOURCE}:{uuid.uuid4().hex}"  # unique per flush: one log flushes several times in a run
         try:
             answer_within(
                 self._timeout_s,
                 lambda: store.append(self._run_id, stage, {EXECUTIONS: ran, EDGES: lineage}),
             )
         except TimeoutError:
-            LOG.warning("%s: its run may not be recorded: the store is slow", self._found.query_id)
+            LOG.warning("%s: the run may not be recorded: the store is slow", self._found.query_id)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's job
-            LOG.warning("%s: its run was not recorded: %s", self._found.query_id, first_line(error))
+            LOG.warning("%s: the run was not recorded: %s", self._found.query_id, first_line(error))
         else:
             LOG.debug("%s: %d runs recorded", self._found.query_id, len(ran))
 
@@ -112,7 +112,7 @@ _LOCK = Lock()
 
 
 def flush_all(*, at_exit: bool = False) -> None:
-    """Record what ran outside of a `with` block."""
+    """Record runs made outside a `with` block."""
     with _LOCK:
         waiting = [log for log in _OPEN if at_exit or not log.in_block]
     for log in waiting:

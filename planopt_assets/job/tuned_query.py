@@ -1,6 +1,6 @@
-"""`tuned`: a query of the user's own job under the policy in force, and a record of how it really ran.
+"""`tuned`: runs a query of the user's own job under the policy in force, and records the run.
 
-Whatever is wrong with planopt, the query runs: as original, in time, and with the reason in the log.
+If anything in planopt fails, the query still runs, as original. The reason is in the log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Workload
 
 TIMEOUT_S = 2.0
-_NO_FRAME = "the policy cannot be applied: hints need a frame to go into, and the job returns none"
+_NO_FRAME = "the policy cannot be applied: hints need a frame, and the job returns none"
 
 
 def tuned(
@@ -34,13 +34,13 @@ def tuned(
     timeout_s: float = TIMEOUT_S,
     run_id: str | None = None,
 ) -> Tuned:
-    """A query of the workload, to be run in the user's session under the policy in force for it.
+    """A query of the workload, to run in the user's session under its policy in force.
 
         with tuned(spark, "orders_by_day") as query:
             query.sql().write.format("delta").save(target)
 
-    The store is read once, here, without Spark. At the end of the block what ran is recorded with purpose `production`;
-    without a block, that happens at the next `tuned`, or when Python ends. `run_id` goes into these rows.
+    The store is read once, here, without Spark. At the end of the block the runs are recorded with purpose `production`
+    and this `run_id`. Without a block they are recorded at the next `tuned`, or when Python ends.
     """
     flush_all()
     found = read_in_force(workload, query_id, timeout_s=timeout_s)
@@ -48,24 +48,24 @@ def tuned(
 
 
 class Tuned:
-    """One query of a user's job; every frame it gives belongs to a copy of the user's session, made for it alone."""
+    """One query of a user's job. Each frame it returns belongs to its own copy of the user's session."""
 
     def __init__(self, spark: SparkSession, found: InForce, log: ProductionLog) -> None:
         self._spark, self._found, self._log = spark, found, log
         self.policy: Policy = ORIGINAL if found.reason else found.policy
-        """What the last frame runs under; before the first one, what it is going to be."""
+        """The policy of the last frame. Before the first frame: the policy it will have."""
         self.reason: str = found.reason
-        """Why that is not the policy in force, or why there is none; empty where it is applied."""
+        """Why the policy in force is not applied, or why there is none. Empty if it is applied."""
         if found.failure is not None:
             LOG.warning("%s runs as original: %s", found.query_id, found.reason)
 
     @property
     def generation(self) -> int:
-        """Of the policy in force; 0 where there is none, or none could be read."""
+        """The generation of the policy in force. 0: there is none, or it could not be read."""
         return self._found.generation
 
     def facts(self) -> dict[str, Any]:
-        """The same as plain data, for a log or the metadata of an asset."""
+        """What is applied, as plain data for a log or asset metadata."""
         return {
             "query": self._found.query_id,
             "generation": self.generation,
@@ -76,10 +76,10 @@ class Tuned:
         }
 
     def sql(self, text: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
-        """The query as a frame: without `text` the workload's own, with its parameters where it has one set of them.
+        """The query as a frame. The default text is the workload's, with its parameters if it declares one set.
 
-        Another spelling of the declared query is the declared query. Any other text runs in the user's session as it
-        is and is not recorded: no policy was proven for it.
+        Another spelling of the declared text is the same query. Any other text runs unchanged in the user's session
+        and is not recorded, because no policy was proven for it.
         """
         query = self._found.query
         if text is None:
@@ -98,17 +98,18 @@ class Tuned:
         )
 
     def frame(self, frame: DataFrame) -> DataFrame:
-        """A frame the user built, to be planned and executed under the policy; the frame itself where it cannot be.
+        """The user's frame under the policy. If the policy cannot be applied, the frame itself.
 
-        Scan settings are those of the session a frame was built in: a policy that has some needs `run` or `sql`.
+        A frame keeps the scan settings of its session. A policy with scan settings needs `run` or `sql`.
         """
         return self._frame(lambda session: session.adopt(frame), lambda: frame, None)
 
     def run(self, job: Callable[..., Any] | None = None, **parameters: Any) -> Any:
-        """What `job(session, **parameters)` returns; without a job, the workload's own Python query.
+        """What `job(session, **parameters)` returns. The default job is the workload's Python query.
 
-        The job is called once. A frame it returns is planned under the policy, or as original where it cannot carry all
-        of it. A job that runs actions itself does so under the policy, or as original where that has join hints.
+        The job is called once. If it returns a frame, the frame is planned under the policy, or as original if not all
+        of the policy can be applied. A job that runs actions itself runs under the policy, or as original if the policy
+        has join hints.
         """
         query, workload = self._found.query, self._found.workload
         if job is not None:
@@ -120,7 +121,7 @@ class Tuned:
         return self._call(lambda session: build_frame(workload, query, session, declared), declared, declared=True)
 
     def close(self) -> None:
-        """Record what has run; never fails, and may be called again."""
+        """Record what has run. It never fails, and may be called again."""
         self._log.flush()
 
     def __enter__(self) -> Tuned:
@@ -137,10 +138,10 @@ class Tuned:
         plain: Callable[[], DataFrame],
         parameters: Mapping[str, Any] | None,
     ) -> DataFrame:
-        """Under the policy; if it cannot be applied, in a copy as original; if that fails too, as without planopt.
+        """Builds the frame under the policy. If that fails, as original in a copy. If that fails too, without planopt.
 
-        Nothing runs while a frame is built, so building again repeats nothing, and mistakes of the user's come back
-        from the last attempt as Spark tells them.
+        Building a frame runs nothing, so it may be repeated. The last attempt raises the user's own mistakes as Spark
+        reports them.
         """
         policy, reason = (ORIGINAL, self._found.reason) if self._found.reason else (self._found.policy, "")
         for attempt in dict.fromkeys((policy, ORIGINAL)):
@@ -156,10 +157,10 @@ class Tuned:
         return plain()
 
     def _call(self, job: Callable[[Any], Any], parameters: Mapping[str, Any], *, declared: bool) -> Any:
-        """What the job returns; it is called once, whatever becomes of the policy.
+        """What the job returns. The job is called once, whether or not the policy can be applied.
 
-        Only a declared query is known to return a frame. Any other job may run actions, which hints cannot reach: with
-        hints it is called as original, and the policy comes when there is a frame for it.
+        Only a declared query is known to return a frame. Any other job may run actions, and hints cannot reach them.
+        So with hints the job is called as original. If it returns a frame, the policy is applied to the frame.
         """
         from planopt_assets.engine.user_job.user_session import DataFrame
 
@@ -176,7 +177,7 @@ class Tuned:
         try:
             result = job(session.spark)
         finally:
-            if not isinstance(result, DataFrame):  # it ran by itself, or failed: the error is the user's own
+            if not isinstance(result, DataFrame):  # it ran actions itself, or raised the user's own error
                 held = ORIGINAL if waits else session.policy
                 self._keep(session, held, reason or (_NO_FRAME if waits else ""), parameters, None)
                 if not self._log.in_block:
@@ -196,11 +197,11 @@ class Tuned:
     def _without_policy(self, session: PolicySession, frame: DataFrame) -> tuple[DataFrame, Policy]:
         try:
             return session.as_original(frame)
-        except Exception:  # noqa: BLE001  # the frame is there and right; it keeps what settings its session has
+        except Exception:  # noqa: BLE001  # the frame is correct; it keeps the settings of its session
             return frame, Policy.of(dict(session.policy.settings))
 
     def _for_job(self, policy: Policy, *, declared: bool, waits: bool) -> tuple[PolicySession, str]:
-        """A session for a job that builds its own frames, and why it is not under the policy."""
+        """A session for a job that builds its own frames, and why the policy is not applied to it."""
         try:
             session = self._open(policy)
             if not declared:
@@ -208,7 +209,7 @@ class Tuned:
             session.renew_all()
             if waits:
                 session.suspend()
-        except Exception as error:  # noqa: BLE001  # the second attempt is the original, which needs none of it
+        except Exception as error:  # noqa: BLE001  # second attempt: original, which needs none of these steps
             return self._open(ORIGINAL), _not_applied(error)
         return session, ""
 
@@ -237,26 +238,26 @@ class Tuned:
             LOG.info("%s runs as original: %s", query, reason)
 
     def _difference(self, text: str) -> str:
-        """Why a text is not the declared query; empty where it is."""
+        """Why a text is not the declared query. Empty if it is."""
         query = self._found.query
         if query is None:
             return self._found.reason
         if query.sql is None:
-            return "the declared query is Python, this is a text"
+            return "the declared query is Python, but this is SQL"
         if same_text(text, query.sql):
             return ""
         try:
             return why_different(text, query.sql, self._open(ORIGINAL).schemas(f"{text} {query.sql}"))
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            return f"the text differs from the declared one and cannot be compared with it: {first_line(error)}"
+            return f"the text differs from the declared text, and comparing them failed: {first_line(error)}"
 
     def _nothing_to_run(self, what: str) -> PlanoptError:
         if self._found.query is None and self._found.failure is not None:
             return self._found.failure
         return NothingToRun(
-            f"the workload has no {what} for it",
+            f"the workload has no {what} for this query",
             where=f"query {self._found.query_id}",
-            fix="`sql` is for SQL queries and `run` for Python ones; or give it the text or the callable",
+            fix="use `sql` for SQL queries and `run` for Python queries, or pass the text or the callable",
         )
 
 

@@ -1,4 +1,4 @@
-"""What decide may look at: one observation of one query, with the ids of the rows it stands for."""
+"""The input of decide: one observation of one query, with the ids of its rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planopt_assets.model.workload import Objective
 
 @dataclass(frozen=True, slots=True)
 class ObservedExecution:
-    """One observed execution of one binding, as the rules see it: what it cost, and the signals in its plan."""
+    """One observed execution of one binding: its counters, and the signals of its plan."""
 
     observation_id: str
     counters: Counters
@@ -23,12 +23,12 @@ class ObservedExecution:
     spills: tuple[Spill, ...] = ()
     stages: tuple[Stage, ...] = ()
     functions: tuple[PythonFunction, ...] = ()
-    effective_rules: tuple[str, ...] | None = None  # of the optimizer, that changed the plan; None: not recorded
+    effective_rules: tuple[str, ...] | None = None  # optimizer rules that changed the plan; None: not recorded
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything decide knows about a query; rebuilt from stored rows, it gives the same decision again."""
+    """Everything that decide knows about a query. Rebuilt from stored rows, it gives the same decision."""
 
     query_id: str
     query_fingerprint: str
@@ -38,7 +38,7 @@ class Evidence:
     settings: tuple[tuple[str, str], ...]  # effective values of the catalogue's knobs, and `cores`
     executions: tuple[ObservedExecution, ...]  # one per binding
     runs_per_day: float
-    objective: Objective = "cpu"  # what a better plan has less of
+    objective: Objective = "cpu"  # the metric that a better plan lowers
 
     @property
     def cores(self) -> int:

@@ -1,4 +1,4 @@
-"""The identity of what a query reads and how: unchanged identity means nothing to do."""
+"""The identity of a query's inputs. If it is unchanged, there is nothing to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planopt_assets.model.workload import Query, Table, Workload
 
 @dataclass(frozen=True, slots=True)
 class PinnedTable:
-    """A registered table at the version every stage of a run reads."""
+    """A registered table at the version that all stages of a run read."""
 
     name: str
     location: str
@@ -24,7 +24,7 @@ class PinnedTable:
 
 
 def query_fingerprint(query: Query, source_text: str) -> str:
-    """The definition of a query: its text (or its module's source), and its bindings."""
+    """The hash of a query's definition: its text (or its module's source) and its bindings."""
     return content_id(
         "qry", {"source": query.source, "text": source_text, "bindings": [list(map(list, b)) for b in query.bindings]}
     )
@@ -40,18 +40,18 @@ def input_fingerprint(
     captured: bool,
     known_as: str | None = None,
 ) -> str:
-    """Everything that could change an outcome: query, table versions, settings, budgets, and planopt's own rules.
+    """The hash of everything that could change an outcome: query, table versions, settings, budgets, planopt's rules.
 
-    `known_as` is the fingerprint of an earlier spelling of the same query, whose evidence then stands.
+    `known_as` is the fingerprint of an earlier spelling of the same query. With it, the earlier evidence is kept.
 
-    The mode is left out on purpose: evidence gathered in `advise` may be promoted in `auto`. Which tables are
-    registered matters only to a query that was not `captured`: one of them may be the one it was refused for.
+    The mode is left out on purpose: evidence from `advise` may be promoted in `auto`. The list of registered tables
+    matters only to a query that was not `captured`: a missing table may be why it was refused.
     """
     return content_id(
         "inp",
         {
             "query": known_as or query_fingerprint(query, source_text),
-            "runs_per_day": float(query.runs_per_day),  # 24 and 24.0 are the same, but not as text
+            "runs_per_day": float(query.runs_per_day),  # 24 and 24.0 are equal, but their texts differ
             "tables": sorted([t.name, t.table_id, t.version] for t in tables),
             "master": workload.master,
             "settings": dict(workload.spark_settings),
@@ -76,11 +76,11 @@ def context_hash(
     engine: str | None = None,
     layouts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
-    """What a verdict depends on besides the query's text and the size of its tables; another context re-opens it.
+    """The hash of what a verdict depends on, besides query text and table sizes. A new context re-opens the query.
 
-    Budgets, seed and the limits for automation are left out: they decide what is tried, not what a trial shows.
-    `schemas` is the hash of the tables' contract. Whatever makes a policy expire is in it, so that what was proven
-    before does not speak for what came after.
+    Budgets, seed and the limits of automation are left out: they decide what is tried, not what a trial shows.
+    `schemas` is the hash of the tables' contract. Everything that makes a policy expire is included, so evidence from
+    before an expiry is not reused after it.
     """
     return content_id(
         "ctx",
@@ -101,6 +101,6 @@ def context_hash(
 
 
 def _registration(workload: Workload, table: Table) -> list[str]:
-    """A table as the workload file names it: the same wherever the folder stands."""
+    """A table as named in the workload file. It does not depend on where the folder is."""
     folder = f"{workload.file.parent}/"
     return [table.name, table.catalog or (table.path or "").removeprefix(folder)]

@@ -1,4 +1,4 @@
-"""Which policy is in force for a query, and why: generations chained by hash."""
+"""The policy in force for a query, and why: generations linked by a hash chain."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 State = Literal["accepted", "fixed", "expired", "reverted"]
-"""How a generation came to be: a verdict, a person's choice, evidence that ended, a regression or rollback."""
+"""The cause of a generation: an accepted verdict, a pin, an expiry, or a regression or rollback."""
 
 GENESIS = "chn_genesis"
 
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """Generation n of a query's active policy; generation 0 is `original` and is never stored.
+    """Generation n of a query's active policy. Generation 0 is `original` and is never stored.
 
-    `policy` is what is in force from this generation on, so for `expired` and `reverted` it is what the query went
-    back to. The verdict, candidate and inputs are those that policy rests on; empty where it rests on none.
+    `policy` is in force from this generation on. For `expired` and `reverted` it is the policy that the query went back
+    to. Verdict, candidate and inputs are the evidence of that policy; empty if it has none.
     """
 
     workload: str
@@ -35,7 +35,7 @@ class Promotion:
     previous_hash: str
     restores: int | None = None  # the generation whose policy is in force again; 0 is original
     who: str | None = None  # the person who chose it; None: automation, or an older planopt
-    evidence_ids: tuple[str, ...] = ()  # the rows that made it expire or revert
+    evidence_ids: tuple[str, ...] = ()  # the rows that caused an expiry or a revert
     stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property
@@ -44,11 +44,11 @@ class Promotion:
 
     @property
     def fixed(self) -> bool:
-        """A person's choice: automation leaves it alone."""
+        """Whether a person pinned it. Automation does not change a pin."""
         return self.state == "fixed"
 
     def describe(self) -> str:
-        """What is in force, and why where it is not just a verdict.
+        """The policy in force, and why, if the cause is not just a verdict.
 
         >>> Promotion("w", "q", 2, ORIGINAL, "reverted", "too slow", "", "", "", "chn_1", who="ada").describe()
         'generation 2 (reverted by ada): original, because too slow'
@@ -60,7 +60,7 @@ class Promotion:
 
     @property
     def chain_hash(self) -> str:
-        """Covers this promotion and, through `previous_hash`, all before it; what is not set is absent."""
+        """Covers this promotion and, by `previous_hash`, all earlier ones. Fields that are not set are left out."""
         later = {"restores": self.restores, "who": self.who, "evidence": list(self.evidence_ids) or None}
         return content_id(
             "chn",
@@ -80,9 +80,9 @@ class Promotion:
 
 
 Chain = tuple[Promotion, ...]
-"""All generations of a query, oldest first: generation n is at place n - 1."""
+"""All generations of a query, oldest first. Generation n has index n - 1."""
 
 
 def in_force(chain: Chain) -> Policy:
-    """The newest generation's policy; a query that was never promoted runs as original."""
+    """The policy of the newest generation. A query without promotions runs as original."""
     return chain[-1].policy if chain else ORIGINAL

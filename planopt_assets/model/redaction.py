@@ -1,7 +1,7 @@
-"""Secrets never leave the process: every text on its way to a table, a log or a report passes `redact`.
+"""Hides secrets. Every text for a table, a log or a report passes `redact`.
 
-A value is secret when its setting or parameter is named like one (`…password…`, `…token…`), when it is the credential
-in a URL, or when the query says so: `WHERE key = /* secret */ 'k-93fa'`.
+A value is secret if the name of its setting or parameter says so (`…password…`, `…token…`), if it is the credential in
+a URL, or if the query marks it: `WHERE key = /* secret */ 'k-93fa'`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 HIDDEN = "***"
 SHORTEST = 4
-"""A shorter secret could not be told from ordinary text, so it is not accepted as one."""
+"""Shorter secrets are not accepted, because they cannot be told apart from ordinary text."""
 
 _ORDINARY = ("true", "false", "null", "none")
 _SECRET_NAME = re.compile(
@@ -23,7 +23,7 @@ _SECRET_NAME = re.compile(
     r"|(access|account|api|encryption|master|private|pvt|signing)[._-]?key",
     re.IGNORECASE,
 )
-# `token_count` and `credentials.provider` tell about a secret, they are none.
+# `token_count` and `credentials.provider` are about a secret, but are not secret.
 _ABOUT = (
     "class|count|enabled|endpoint|expiry|file|interval|length|limit|location|name|number|path|provider|size|ttl|type"
     "|uri|url"
@@ -44,14 +44,14 @@ _BEARER = re.compile(
     r"|(\bbearer\s+)(?=\S*\d)[\w.~+/=-]{16,}",
     re.IGNORECASE,
 )
-# What is a key by its look alone: AWS key ids, JSON web tokens, Databricks and GitHub tokens.
+# Keys with a known format: AWS key ids, JSON web tokens, Databricks and GitHub tokens.
 _BY_LOOK = re.compile(
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\beyJ[\w-]{8,}\.eyJ[\w-]+\.[\w-]*|\bdapi[0-9a-f]{32}\b|\bgh[pousr]_\w{36,}"
 )
 
 _SHORTEST_LOOK = 20
 
-# Ids that planopt made: a short secret may turn up in one by chance, and rows would not find each other any more.
+# planopt's own ids are kept: a short secret may occur in one by chance, and hiding it would break links between rows.
 _OWN_ID = r"\b[a-z]{3}(?:_[0-9a-f]{16}\b|-[0-9a-f]{12}(?=-))"
 _BY_CHANCE = 12
 _known: set[str] = set()
@@ -69,7 +69,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def can_be_hidden(value: str) -> bool:
-    """Whether hiding this text everywhere would hide little else.
+    """Whether this text can be hidden everywhere without hiding ordinary text.
 
     >>> can_be_hidden("hunter2"), can_be_hidden("abc"), can_be_hidden("true")
     (True, False, False)
@@ -78,7 +78,7 @@ def can_be_hidden(value: str) -> bool:
 
 
 def marked_literals(sql: str) -> tuple[str, ...]:
-    """The literals a query marks as secret, without their quotes; an empty text where a mark stands before none.
+    """The literals that a query marks as secret, without quotes. A mark without a literal gives an empty text.
 
     >>> marked_literals("SELECT 1 WHERE k = /* secret */ 'k-93fa' AND n = /*secret*/ 77001 AND /* secret */ f(x)")
     ('k-93fa', '77001', '')
@@ -90,13 +90,13 @@ def marked_literals(sql: str) -> tuple[str, ...]:
             found.append("")
         elif literal[2]:
             found.append(literal[2])
-        else:  # Spark joins literals that follow each other
+        else:  # Spark concatenates adjacent literals
             found += [quoted[1:-1] for quoted in re.findall(_QUOTED, literal[1], re.DOTALL)]
     return tuple(found)
 
 
 def url_passwords(text: str) -> tuple[str, ...]:
-    """The passwords in the URLs of a text, user names left out: those are in other texts too.
+    """The passwords in the URLs of a text. User names are left out, because they occur in other texts too.
 
     >>> url_passwords("jdbc:mysql://me:hunter2@db/x?user=me&password=s3cret")
     ('hunter2', 's3cret')
@@ -108,12 +108,12 @@ def url_passwords(text: str) -> tuple[str, ...]:
 
 
 def learn(values: Iterable[str]) -> None:
-    """From now on these texts are hidden wherever they turn up, in URLs, JSON and SQL as well."""
+    """Hide these texts everywhere from now on, also as spelled in URLs, JSON and SQL."""
     _known.update(spelling for value in values for spelling in _spellings(value) if can_be_hidden(spelling))
 
 
 def redact(text: str) -> str:
-    """The text with every known secret, and every credential in a URL, hidden.
+    """The text with all known secrets and all credentials in URLs hidden.
 
     >>> redact("jdbc:postgresql://db/x?user=me&password=hunter2&ssl=true")
     'jdbc:postgresql://db/x?user=***&password=***&ssl=true'
@@ -131,7 +131,7 @@ def redact(text: str) -> str:
 
 
 def redact_all(value: Any) -> Any:
-    """The same for every text in plain data: lists, mappings with their keys, and JSON in a text, which stays JSON.
+    """Redact every text in plain data: lists, mappings with their keys, and JSON texts, which stay JSON.
 
     >>> redact_all(['{"password": 1234, "since": "1995-01-01"}'])
     ['{"password": "***", "since": "1995-01-01"}']
@@ -146,7 +146,7 @@ def redact_all(value: Any) -> Any:
 
 
 def redact_rows(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    """Rows by table; the names of tables and columns are planopt's own and stay, whatever is secret."""
+    """Redact rows by table. Names of tables and columns are planopt's own and are kept."""
     return {
         table: [{column: redact_all(value) for column, value in row.items()} for row in found]
         for table, found in rows.items()
@@ -154,7 +154,7 @@ def redact_rows(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, li
 
 
 def _entry(name: Any, value: Any) -> Any:
-    """A number cannot be told from others by its look, but by its name."""
+    """One entry of a mapping. A secret number is recognised by its name."""
     is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
     return HIDDEN if is_plain and value != "" and is_secret_name(str(name)) else redact_all(value)
 
@@ -178,7 +178,7 @@ def _spellings(value: str) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _pattern(secret: str) -> re.Pattern[str]:
-    """A number is hidden only as a whole: `77001` is not in `1770015`."""
+    """A number is hidden only as a whole: `77001` does not match in `1770015`."""
     text = rf"(?<!\d){secret}(?!\d)" if secret.isdecimal() else re.escape(secret)
     own = _OWN_ID if len(secret) < _BY_CHANCE else r"(?!)"
     return re.compile(rf"(?P<own>{own})|{text}")

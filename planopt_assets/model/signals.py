@@ -1,6 +1,6 @@
-"""What rules look at, read from an executed plan: shuffles, scans, joins, aggregations and stages, as they really were.
+"""The signals that rules read from an executed plan: shuffles, scans, joins, aggregations, stages.
 
-Everything here repeats: rows, bytes, files and tasks, never a time. The same inputs give the same signals.
+All signals are deterministic: rows, bytes, files and tasks, never a time. The same inputs give the same signals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ SideName = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A shuffle the planner may resize: how many partitions it planned and what went through it."""
+    """A shuffle that may be resized: its planned partitions, and the data that went through it."""
 
     node: int
     partitions: int
@@ -28,7 +28,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What one scan of a registered table read, and into how many tasks it was split."""
+    """What one scan of a registered table read, and the number of its tasks."""
 
     node: int
     table: str
@@ -36,42 +36,42 @@ class Scan:
     bytes: int
     splits: int
     table_bytes: int | None = None  # the whole table
-    read_rows: int | None = None  # came out of the scan
-    matched_rows: int | None = None  # were left after the predicates above it
-    row_bytes: int | None = None  # the planner's width of one row of the columns read
+    read_rows: int | None = None  # output rows of the scan
+    matched_rows: int | None = None  # rows left after the predicates above it
+    row_bytes: int | None = None  # the planner's row width for the columns read
     native: bool = True
     families: tuple[str, ...] = ()  # of its predicates, as in `scan_outcomes`
     causes: tuple[str, ...] = ()  # why predicates were not used, as in `scan_outcomes`
     runtime_filters: int = 0
-    file_rows: int | None = None  # that the files it read hold
-    normal_form: tuple[int, int] | None = None  # `observe/pushdown/normal_form.py`, of an OR that Parquet never saw
+    file_rows: int | None = None  # rows in the files it read
+    normal_form: tuple[int, int] | None = None  # of an OR that was not pushed: `observe/pushdown/normal_form.py`
 
 
 @dataclass(frozen=True, slots=True)
 class JoinInput:
-    """One input of a join: what it was thought to be, what it was, and how a hint can name it."""
+    """One input of a join: its estimated size, its actual size, and its name for a hint."""
 
-    rows: int | None  # into a merge join from the same stage: no more than it took until the other input ended
-    bytes: int | None  # as the planner reckons: rows times its width of a row
-    estimated_bytes: int | None  # before anything ran
-    shuffled: bool  # a shuffle was put in for this join
-    tables: tuple[str, ...]  # registered tables it is made from, sorted
-    aggregated: bool = False  # an aggregation lies between the join and its tables
-    target: str = ""  # names it for a hint (`model/hint.py`); empty where no hint can reach it
+    rows: int | None  # a merge join in the same stage stops reading when the other input ends: only rows read so far
+    bytes: int | None  # rows times the planner's row width
+    estimated_bytes: int | None  # before execution
+    shuffled: bool  # a shuffle was added for this join
+    tables: tuple[str, ...]  # registered tables behind it, sorted
+    aggregated: bool = False  # an aggregation is between the join and its tables
+    target: str = ""  # its name for a hint (`model/hint.py`); empty if no hint can reach it
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """One join of the final plan, with the strategy it had when planning ended and the one it ended with."""
+    """One join of the final plan, with its planned strategy and its final strategy."""
 
     node: int
     kind: str  # Inner, LeftOuter, …
-    planned_strategy: str  # before anything ran; the same as `strategy` without adaptive execution
+    planned_strategy: str  # before execution; equal to `strategy` without adaptive execution
     strategy: str  # SortMergeJoin, ShuffledHashJoin, BroadcastHashJoin, …
     build: SideName | None
     left: JoinInput
     right: JoinInput
-    rows: int | None  # came out of it
+    rows: int | None  # output rows
 
     def side(self, name: SideName) -> JoinInput:
         return self.left if name == "left" else self.right
@@ -79,14 +79,14 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """A grouping done in two steps: rows into the partial step, rows out of it, and groups in the end."""
+    """A two-step aggregation: input rows of the partial step, its output rows, and the final groups."""
 
     node: int  # of the partial step
     rows_in: int | None
     rows_partial: int | None
     groups: int | None
-    keys: int  # 0: one group over everything
-    sorted_tasks: int | None = None  # of an object aggregation: tasks that gave up their hash map and sorted
+    keys: int  # 0: one group over all rows
+    sorted_tasks: int | None = None  # of an object aggregation: tasks that fell back from hash map to sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,31 +100,31 @@ class Spill:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What runs between two exchanges; `feeds` are the stages whose output it reads."""
+    """The part of a plan between two exchanges. `feeds` are the stages whose output it reads."""
 
     index: int
     feeds: tuple[int, ...]
     tasks: int
     rows: int  # from scans and shuffles
     files: int
-    shuffle_partitions: int  # it writes into; 0 for the last stage and for broadcasts
+    shuffle_partitions: int  # partitions it writes; 0 for the last stage and for broadcasts
     nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PythonFunction:
-    """A Python function in the query, and its rung on the ladder of `model/udf.py`."""
+    """A Python function in the query, and its rung on the ladder in `model/udf.py`."""
 
     name: str
     rung: str
     uses: int
-    rows: int | None = None  # that went through it
-    returns: tuple[str, ...] = ()  # declared types, in the words of SQL
+    rows: int | None = None  # rows that went through it
+    returns: tuple[str, ...] = ()  # declared types, as SQL type names
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """All signals of one execution; `node` is always a place in its final plan."""
+    """All signals of one execution. `node` is always a position in its final plan."""
 
     exchanges: tuple[Exchange, ...] = ()
     scans: tuple[Scan, ...] = ()

@@ -1,4 +1,4 @@
-"""What a team declares: its tables, its recurring queries, and how far planopt may go."""
+"""The declared workload: tables, recurring queries, and how far planopt may go."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Scalar = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A registered Delta table, by path or by catalog name; exactly one of the two is set."""
+    """A registered Delta table. Exactly one of `path` and `catalog` is set."""
 
     name: str
     path: str | None = None  # absolute path or URI (`s3://…`)
@@ -39,7 +39,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Upper bounds in seconds of trial time; a budget that runs out is an outcome, not an error."""
+    """Upper bounds of trial time, in seconds. A spent budget is an outcome, not an error."""
 
     per_candidate: float = 120.0
     per_query: float = 300.0
@@ -48,7 +48,7 @@ class Budgets:
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """What automation may touch: `allow` (empty: the whole catalogue), `deny`, and `pin` (fixed values)."""
+    """What automation may change: `allow` (empty: the whole catalogue), `deny`, and `pin` (fixed values)."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Knobs:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The whole workload file, validated; every path absolute."""
+    """The whole workload file, validated. All paths are absolute."""
 
     name: str
     file: Path
@@ -71,7 +71,7 @@ class Workload:
     budgets: Budgets = field(default_factory=Budgets)
     knobs: Knobs = field(default_factory=Knobs)
     capture: CaptureTier = "always_on"
-    debug_sample: float = 0.1  # share of observations that are captured as `debug` all the same
+    debug_sample: float = 0.1  # share of observations captured as `debug` in tier `always_on`
     allow_python: bool = False  # opt-in: Python callables and Python UDFs in queries
     seed: int = 20_240_101
 

@@ -1,4 +1,7 @@
-"""What a chain of generations says about going back and about promoting again; pure."""
+"""Reads a query's chain of generations: where a rollback leads, and which verdicts may promote again. Pure.
+
+A policy is taken back when it is reverted, rolled back or expired.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,24 @@ from planopt_assets.model.promotion import Chain, Promotion, State, in_force
 
 
 def last_good(chain: Chain, states: Sequence[State] = ("accepted", "fixed")) -> Promotion | None:
-    """The newest earlier generation with another policy that nobody took back since; None is original.
+    """The newest earlier generation with another policy that was not taken back since. None means original.
 
-    Worked: g1 accepts A, g2 accepts B, g3 accepts A again and g4 reverts it to B. From g4 the way leads to original:
-    A stands at g1, but it was taken back at g4.
+    Worked: g1 accepts A, g2 accepts B, g3 accepts A again, g4 reverts to B. From g4 the last good policy is original:
+    A is at g1, but g4 took it back.
     """
     return next((p for p in _standing(chain, states) if p.policy != in_force(chain)), None)
 
 
 def before_the_pin(chain: Chain) -> Promotion | None:
-    """What automation had in force when a person first pinned something; None is original."""
+    """The generation that automation had in force before the first pin. None means original."""
     return next(_standing(chain, ("accepted",)), None)
 
 
 def spent(chain: Chain, *, by_hand: bool) -> frozenset[str]:
-    """Verdicts that may not put their policy in force again, because it was taken back after they were given.
+    """Verdicts that may not promote their policy again, because it was taken back after them.
 
-    A revert by watch binds everybody: the evidence was wrong. A person's rollback and an expiry bind automation only:
-    a person may think again.
+    A revert by watch binds everybody: the evidence was wrong. A rollback and an expiry bind automation only: a person
+    may promote the policy again.
     """
     found: set[str] = set()
     for taken_by, before in _taken_back(chain):
@@ -39,10 +42,10 @@ def spent(chain: Chain, *, by_hand: bool) -> frozenset[str]:
 
 
 def taken_back(chain: Chain) -> dict[str, Promotion]:
-    """Accepted verdicts that no longer stand, each with the last generation that ended its policy by itself.
+    """Accepted verdicts that no longer hold, each with the last automatic generation that ended its policy.
 
-    A revert by watch is about the policy that was in force, an expiry about everything proven before it. A person's
-    rollback is not among them: what was proven stays proven.
+    A revert by watch ends the policy in force. An expiry ends everything proven before it. A person's rollback is not
+    included: the evidence still holds.
     """
     found: dict[str, Promotion] = {}
     for ended_by_it, before in _taken_back(chain):
@@ -56,28 +59,28 @@ def taken_back(chain: Chain) -> dict[str, Promotion]:
 
 
 def _standing(chain: Chain, states: Sequence[State]) -> Iterator[Promotion]:
-    """Earlier generations that could be in force again, newest first."""
+    """Earlier generations that may be in force again, newest first."""
     taken = {(taken_by.generation, before.policy) for taken_by, before in _taken_back(chain)}
     for place in range(len(chain) - 2, -1, -1):
         one, following = chain[place], chain[place + 1]
         if one.state not in states or any(g > one.generation and policy == one.policy for g, policy in taken):
             continue
         if one.fixed and not following.fixed:
-            continue  # unpinned: a person took the pin itself away
+            continue  # unpinned by a person
         yield one
 
 
 def ended_by(chain: Chain, policy: Policy) -> Promotion | None:
-    """The generation that took a policy back, unless it was in force again since."""
+    """The generation that took a policy back. None if the policy was in force again since."""
     last = next((p.generation for p in reversed(chain) if p.policy == policy), 0)
     ends = [taken_by for taken_by, before in _taken_back(chain) if before.policy == policy]
     return next((p for p in reversed(ends) if p.generation > last), None)
 
 
 def _taken_back(chain: Chain) -> Iterator[tuple[Promotion, Promotion]]:
-    """Each generation that took a policy out of force for what it is, with a generation it ended.
+    """Pairs: a generation that took a policy back, and a generation that it ended.
 
-    Who goes back to original passes over everything before, and so takes all of it back.
+    Going back to original takes back every earlier policy.
     """
     for before, after in pairwise(chain):
         undone = after.state in ("reverted", "expired") or (after.fixed and after.restores is not None)

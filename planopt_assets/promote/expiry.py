@@ -1,4 +1,4 @@
-"""Expiry: does what a policy was proven on still exist? Pure: two observations in, the reason or nothing out."""
+"""Expiry: does the evidence of a policy still apply? Pure: two observations in, a reason or nothing out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from planopt_assets.model.observation import PlanArtifact
 from planopt_assets.model.table_layout import Layout
 
 Layouts = Mapping[str, Layout]
-"""By table; one whose layout was not recorded is not among them."""
+"""Layout by table name. A table without a recorded layout is left out."""
 
 
 def expired(
@@ -17,22 +17,22 @@ def expired(
     layouts_before: Layouts | None = None,
     layouts_after: Layouts | None = None,
 ) -> str:
-    """Why evidence gathered on `before` says nothing about `after`; empty where it still does.
+    """Why evidence from `before` no longer applies to `after`. Empty if it does.
 
-    There is one artifact per binding. What was not recorded on either side cannot tell. New rows in a table, comments
-    and another formatting of the query expire nothing.
+    There is one artifact per binding. A fact that is missing on one side is not compared. New rows in a table, comments
+    and other formatting of the query expire nothing.
     """
     then, now = before[0], after[0]
     if _differ(then.canonical_fingerprint, now.canonical_fingerprint):
-        return "the query means something else"
+        return "the meaning of the query changed"
     if _calls(before) != _calls(after):
-        return "the query is called with other parameters"
+        return "the parameters of the query changed"
     if words := _engine(then.engine, now.engine):
         return words
     if words := _layout(layouts_before or {}, layouts_after or {}):
         return words
     if _differ(then.contract_hash, now.contract_hash):
-        return "schema or constraints of its tables changed"
+        return "the schema or constraints of its tables changed"
     return ""
 
 

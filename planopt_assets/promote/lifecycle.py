@@ -1,4 +1,4 @@
-"""The state of every policy a query ever had, named from stored rows; pure."""
+"""The state of each policy a query ever had, from stored rows. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PolicyState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """Where one policy of one query is, and why."""
+    """The state of one policy of one query, and why."""
 
     policy: Policy
     state: PolicyState
     reason: str
     in_force: bool = False
-    retry_after_days: int | None = None  # since it was rejected or taken back by watch: so long it is not tried again
+    retry_after_days: int | None = None  # days until a retry, after a rejection or a revert by watch
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -42,7 +42,7 @@ class Lifecycle:
 def lifecycles(
     candidates: Sequence[Candidate], tried: frozenset[str], verdicts: Sequence[Verdict], chain: Chain
 ) -> tuple[Lifecycle, ...]:
-    """Every policy a query was ever planned, tried, promoted or pinned with, in the order it first appeared."""
+    """Each policy that was ever planned, tried, promoted or pinned for a query, in order of first appearance."""
     policies = dict.fromkeys([*(c.policy for c in candidates), *(v.policy for v in verdicts), *_promoted(chain)])
     found = (
         lifecycle(
@@ -59,7 +59,7 @@ def lifecycles(
 
 
 def _promoted(chain: Chain) -> list[Policy]:
-    """Original is no policy somebody proposed, unless a person pinned it."""
+    """All promoted policies. Original counts only if a person pinned it."""
     return [p.policy for p in chain if p.policy != ORIGINAL or p.fixed]
 
 
@@ -72,10 +72,10 @@ def lifecycle(
     chain: Chain,
     retry_after_days: Mapping[Any, int],
 ) -> Lifecycle | None:
-    """The state of a policy, or None where nobody ever proposed or pinned it.
+    """The state of a policy. None: it was never proposed or pinned.
 
-    What the chain says about a policy speaks first, unless a newer verdict does: a policy that expired and was accepted
-    again waits as `accepted`. `tried` are the ids of policies that have trials; rows are oldest first.
+    The chain decides first, unless there is a newer verdict: a policy that expired and was accepted again is
+    `accepted`. `tried` holds the ids of policies with trials. Rows are oldest first.
     """
     verdict = next((v for v in reversed(verdicts) if v.policy == policy), None)
     if chain and chain[-1].policy == policy:
@@ -86,7 +86,7 @@ def lifecycle(
     if left is not None and (verdict is None or verdict.id in known):
         if left.state == "expired":
             return Lifecycle(policy, "expired", left.reason)
-        days = retry_after_days.get("reject") if left.who is None else None  # by watch: as if it had been rejected
+        days = retry_after_days.get("reject") if left.who is None else None  # reverted by watch: like a rejection
         return Lifecycle(policy, "reverted", left.reason, retry_after_days=days)
     if verdict is not None:
         outcome: dict[str, PolicyState] = {"accept": "accepted", "reject": "rejected", "inconclusive": "inconclusive"}

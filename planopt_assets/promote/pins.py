@@ -1,4 +1,4 @@
-"""What a person may pin: settings of the catalogue within their bounds, or a policy the query already had; pure."""
+"""What a person may pin: catalogue settings within their bounds, or a policy the query already had. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planopt_assets.model.workload import Knobs
 
 
 def known_policy(query_id: str, policy_id: str, known: Iterable[Policy]) -> Policy:
-    """A policy by its id, among those the query already had; `original` always exists."""
+    """Find a policy by id among those the query already had. `original` always exists."""
     if policy_id in ("original", ORIGINAL.id):
         return ORIGINAL
     found = next((p for p in known if p.id == policy_id), None)
@@ -26,9 +26,9 @@ def known_policy(query_id: str, policy_id: str, known: Iterable[Policy]) -> Poli
 
 
 def refuse_unsafe(query_id: str, policy: Policy, limits: Knobs, verdicts: Sequence[Verdict]) -> None:
-    """A person's choice outranks automation, not correctness: no setting that may change a result, no wrong result.
+    """Refuse a pin that may change results. A person outranks automation, but not correctness.
 
-    What the workload file denies to automation a person may pin; what it pins for all queries stays pinned.
+    A person may pin a knob that the workload file denies to automation. A knob that the file pins stays as it is.
     """
     mine = Knobs(allow=tuple(name for name, _ in policy.settings), pin=limits.pin)
     if against := objections(policy, mine):
@@ -40,7 +40,7 @@ def refuse_unsafe(query_id: str, policy: Policy, limits: Knobs, verdicts: Sequen
     last = next((v for v in reversed(verdicts) if v.policy == policy), None)
     if last is not None and last.results_equal is False:
         raise PinRefused(
-            f"verdict {last.id} found another result under it: {last.reason}",
+            f"verdict {last.id} found a different result under this policy: {last.reason}",
             where=f"query {query_id}",
-            fix="pin another policy: a wrong result is no choice",
+            fix="pin another policy: this one returns a wrong result",
         )

@@ -1,11 +1,11 @@
-"""The state machine of a query's policy: the next generation from an event, or a refusal; pure.
+"""The state machine of a query's policy. An event gives the next generation or a refusal. Pure.
 
     candidate → verifying → accepted ──► in force ──► expired (schema, layout, engine, query changed)
                                 │            │  └───► reverted (a regression, or a person's rollback)
     a person's pin ─────────► fixed          └──────► accepted (a better policy)
 
-Whoever asks, the same rules hold: a policy is in force by an accepted verdict or by a person's pin, and automation
-never touches a pin.
+Two rules hold for every caller: a policy is in force only by an accepted verdict or by a person's pin, and automation
+never changes a pin.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Target = Literal["last_good", "original"]
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Put the policy of a verdict in force; `stored` are all verdicts of the query, read just now, oldest first."""
+    """Put the policy of a verdict in force. `stored` holds all verdicts of the query, freshly read, oldest first."""
 
     verdict_id: str
     candidate_id: str
-    inputs: str | None  # as they are now
+    inputs: str | None  # current input fingerprint
     stored: tuple[Verdict, ...]
     carried: frozenset[str] = frozenset()  # verdicts on similar inputs that a decision on the current ones relies on
     by_hand: bool = False
@@ -36,7 +36,7 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A person's choice; it needs no verdict."""
+    """A person pins a policy. This needs no verdict."""
 
     policy: Policy
     reason: str
@@ -46,7 +46,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Unfix:
-    """A person gives the query back to automation, with what was accepted before the pin."""
+    """A person removes the pin. The policy accepted before the pin is in force again."""
 
     reason: str
     who: str
@@ -54,7 +54,7 @@ class Unfix:
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """Back to the last good policy or to original: a regression (`who` is None) or a person's rollback."""
+    """Go back to the last good policy or to original, after a regression (`who` is None) or by a person."""
 
     to: Target
     reason: str
@@ -64,7 +64,7 @@ class Revert:
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """What the policy was proven on no longer exists."""
+    """The evidence of the policy no longer applies."""
 
     reason: str
     evidence: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ Event = Accept | Fix | Unfix | Revert | Expire
 
 
 def next_generation(workload: str, query_id: str, chain: Chain, event: Event) -> Promotion:
-    """Generation n + 1, or the reason why there is none.
+    """Generation n + 1. Raises if the event is refused.
 
     >>> pinned = next_generation("demo", "q", (), Fix(Policy.of({"spark.sql.shuffle.partitions": "8"}), "why", "ada"))
     >>> pinned.generation, pinned.state, next_generation("demo", "q", (pinned,), Unfix("done", "ada")).policy.describe()
@@ -85,7 +85,7 @@ def next_generation(workload: str, query_id: str, chain: Chain, event: Event) ->
         raise PolicyFixed(
             f"generation {chain[-1].generation} is pinned by {chain[-1].who or 'a person'}: {chain[-1].reason}",
             where=where,
-            fix=f"a person's choice stands until `planopt unpin {query_id}`",
+            fix=f"remove the pin with `planopt unpin {query_id}`",
         )
     link = _Link(workload, query_id, chain)
     match event:
@@ -93,7 +93,7 @@ def next_generation(workload: str, query_id: str, chain: Chain, event: Event) ->
             return _accepted(link, event, where)
         case Fix():
             if chain and chain[-1].fixed and chain[-1].policy == event.policy:
-                raise _nothing(f"{event.policy.describe()} is pinned already", where)
+                raise _nothing(f"{event.policy.describe()} is already pinned", where)
             return link.made("fixed", event.policy, event.reason, who=event.who, inputs=event.inputs)
         case Unfix():
             if not (chain and chain[-1].fixed):
@@ -101,24 +101,24 @@ def next_generation(workload: str, query_id: str, chain: Chain, event: Event) ->
             return link.restored("accepted", before_the_pin(chain), event.reason, event.who)
         case Revert():
             if in_force(chain) == ORIGINAL:
-                raise _nothing("the query runs as original, there is nothing to go back from", where)
+                raise _nothing("the query runs as original, there is nothing to roll back", where)
             states: tuple[State, ...] = ("accepted",) if event.who is None else ("accepted", "fixed")
             good = last_good(chain, states) if event.to == "last_good" else None
             state: State = "fixed" if good is not None and good.fixed else "reverted"
             return link.restored(state, good, event.reason, event.who, event.evidence)
         case Expire():
             if in_force(chain) == ORIGINAL:
-                raise _nothing("the query runs as original, and that does not expire", where)
+                raise _nothing("the query runs as original, which does not expire", where)
             return link.restored("expired", None, event.reason, None, event.evidence)
 
 
 def _automatic(event: Event) -> bool:
-    """A promotion counts as automation also when a person launched it: a pin is taken away by name, not in passing."""
+    """Whether a pin blocks the event. `Accept` is blocked even if a person started it: only `unpin` removes a pin."""
     return isinstance(event, Accept | Expire) or (isinstance(event, Revert) and event.who is None)
 
 
 def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
-    """Only the newest verdict of exactly this candidate, on the inputs as they are now, and only `accept`."""
+    """Needs the newest verdict of exactly this candidate, on the current inputs, and it must be `accept`."""
     of_candidate = [v for v in event.stored if v.candidate_id == event.candidate_id]
     verdict = next((v for v in of_candidate if v.id == event.verdict_id), None)
     look = f"run `planopt run {link.query_id}` and look at `planopt why {link.query_id}`"
@@ -134,7 +134,7 @@ def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
         )
     if verdict is not of_candidate[-1]:
         raise VerdictStale(
-            f"verdict {event.verdict_id} is older than {of_candidate[-1].id}, which speaks now",
+            f"verdict {event.verdict_id} is superseded by the newer {of_candidate[-1].id}",
             where=where,
             fix=look,
         )
@@ -142,17 +142,17 @@ def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
         raise VerdictStale(f"verdict {event.verdict_id} was given on other inputs", where=where, fix=look)
     if event.verdict_id in spent(link.chain, by_hand=event.by_hand):
         raise VerdictSpent(
-            f"the policy of verdict {event.verdict_id} was taken back after it",
+            f"the policy of verdict {event.verdict_id} was reverted or expired since",
             where=where,
-            fix="a new verdict is needed: it comes when the inputs change; `planopt pin` is a person's way around it",
+            fix="wait for a new verdict, which comes when the inputs change, or use `planopt pin`",
         )
     if in_force(link.chain) == verdict.policy:
-        raise _nothing(f"{verdict.policy.describe()} is in force already", where)
+        raise _nothing(f"{verdict.policy.describe()} is already in force", where)
     return link.made("accepted", verdict.policy, verdict.reason, verdict=verdict)
 
 
 def _nothing(what: str, where: str) -> NothingToChange:
-    return NothingToChange(what, where=where, fix="look at `planopt status`; nothing was written")
+    return NothingToChange(what, where=where, fix="nothing was written; see `planopt status`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class _Link:
     def restored(
         self, state: State, good: Promotion | None, reason: str, who: str | None, evidence: tuple[str, ...] = ()
     ) -> Promotion:
-        """An earlier generation's policy with all it rests on, or original, which rests on nothing."""
+        """Put an earlier generation's policy in force again, with its evidence, or original, which needs none."""
         return Promotion(
             workload=self.workload,
             query_id=self.query_id,

@@ -1,8 +1,8 @@
-"""Watch: is a policy in force still what its evidence showed? Pure: executions in, a regression or nothing out.
+"""Watch: does the policy in force still perform as in its trials? Pure: executions in, a regression or nothing out.
 
-What is compared are executions: the verdict's trials of both arms (`evidence`), what ran under the policy since
-(`later`), and original outside trials (`control`). The control tells a policy that got worse from data that changed:
-what happened to original too is not the policy's doing. A counter that is unknown says nothing.
+It compares three sets of executions: the verdict's trials of both arms (`evidence`), later runs under the policy
+(`later`), and runs of original outside trials (`control`). If original got worse too, the data changed, not the policy.
+An unknown counter is not compared.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from planopt_assets.model.execution import Execution
 from planopt_assets.model.policy import ORIGINAL
 
 CLOCKS = ("cpu_ns", "wall_ns")
-RECENT = 3  # control runs that speak for how original does now
+RECENT = 3  # newest control runs that are used
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far from its evidence a policy may go; wider than the judge's, since nothing is paired here."""
+    """How far later runs may be from the evidence. Wider than the judge's limits, because runs are not paired here."""
 
     scan: float = 1.10
     shuffle: float = 1.25
@@ -31,13 +31,13 @@ class Limits:
     slack_tasks: int = 8
     clock: float = 1.20
     confidence: float = 0.999
-    observations: int = 5  # clocks are not believed before
-    similar: float = 2.0  # beyond this growth, spill and clocks cannot be foretold
+    observations: int = 5  # fewest runs for a decision by clocks
+    similar: float = 2.0  # if inputs grew more, spill and clocks cannot be predicted
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Why a policy should go, with numbers, and the rows that say so."""
+    """Why a policy must be reverted, with numbers, and the ids of the rows behind it."""
 
     reason: str
     evidence: tuple[str, ...]
@@ -50,11 +50,11 @@ def regression(
     limits: Limits | None = None,
     since: datetime | None = None,
 ) -> Regression | None:
-    """The first counter beyond its limit, or clocks that are surely slower; None: it holds, or nobody can tell.
+    """The first counter beyond its limit, or clocks that are surely slower. None: no regression, or too little data.
 
-    Worked: trials shuffled 800 bytes for each of 1,000,000 rows read. Later 2,000,000 rows are read: 1.6 GB are
-    expected, and up to 1.25 times that is nothing to speak of. 2.4 GB is a regression, unless original needs as much.
-    `since` is when the policy was promoted: of counters that repeat, control runs after it tell more than those before.
+    Worked: the trials shuffled 800 bytes per row and read 1,000,000 rows. A later run reads 2,000,000 rows. 1.6 GB are
+    expected, and up to 1.25 times that is within the limit. 2.4 GB is a regression, unless original needs as much.
+    `since` is the time of the promotion. For deterministic counters, control runs after it are preferred.
     """
     limits = limits or Limits()
     arms = _Arms(evidence, control, since)
@@ -66,7 +66,7 @@ def regression(
 
 
 class _Arms:
-    """The medians of both arms of the trials, per binding, and how far original has moved since."""
+    """Medians of both arms of the trials, per binding, and how much original has drifted since."""
 
     def __init__(self, evidence: Sequence[Execution], control: Sequence[Execution], since: datetime | None) -> None:
         self.policy = [r for r in evidence if r.policy_id != ORIGINAL.id]
@@ -77,15 +77,17 @@ class _Arms:
         self._drift: dict[tuple[str, int | None, tuple[str, ...]], float] = {}
 
     def comparable(self, row: Execution) -> bool:
-        """Trials produce the whole result and keep nothing: so does a frame that is read. A job that writes it does
-        more, and can be told only from original being written; `count` and `show` may do less, and failures anything.
+        """Whether a run did the same work as a trial.
+
+        A trial produces the whole result and stores nothing. So does a frame that is read. A write does more: it is
+        compared only if control has writes too. `count`, `show` and failed runs are not comparable.
         """
         if row.status == "failed" or row.action == "other":
             return False
         return row.action != "write" or any(row.kind == other.kind for other in self.control)
 
     def proven(self, name: str, binding: int | None, *, original: bool = False) -> float | None:
-        """The median of a counter in the trials of one arm."""
+        """Median of a counter in the trials of one arm."""
         key = (name, binding, original)
         if key not in self._proven:
             self._proven[key] = self._median(name, binding, original=original)
@@ -97,7 +99,7 @@ class _Arms:
         return float(median(values)) if values else None
 
     def growth(self, row: Execution, *names: str, original: bool = False) -> float:
-        """How much larger the inputs are than in the trials; smaller ones do not make a policy cheaper than proven."""
+        """Size of the inputs relative to the trials, at least 1: smaller inputs do not lower the limits."""
         ratios = [
             value / before
             for name in names
@@ -106,10 +108,11 @@ class _Arms:
         return float(max([1.0, *ratios]))
 
     def drift(self, name: str, binding: int | None, *sizes: str) -> float:
-        """What became of original, beyond its own growth: at least 1, by its newest runs of each kind.
+        """How much more original costs now than in the trials, beyond its growth. At least 1, by its newest runs.
 
-        The data may have changed since the promotion. A run of original before it saw what the trials saw, and would
-        only hide the change: 1 before and 3 since are not 2. One run on a busy machine is no drift of a clock, though.
+        The data may have changed since the promotion, so deterministic counters use only control runs after it. Older
+        runs saw the old data: a drift of 1 before and 3 after is 3, not 2. Clocks use all recent runs, because one run
+        on a busy machine is not a drift.
         """
         key = (name, binding, sizes)
         if key not in self._drift:
@@ -133,7 +136,7 @@ class _Arms:
 
 
 def _beyond(row: Execution, arms: _Arms, limits: Limits) -> str:
-    """The first deterministic counter of one run that the size of its inputs does not explain."""
+    """The first deterministic counter of one run that is beyond its limit for the size of its inputs."""
     checks: list[tuple[str, float, int, tuple[str, ...]]] = [
         ("shuffle_write_bytes", limits.shuffle, limits.slack_bytes, ("input_rows",)),
         ("tasks", limits.tasks, limits.slack_tasks, ("input_rows", "scan_files", "table_bytes")),
@@ -159,10 +162,10 @@ def _beyond(row: Execution, arms: _Arms, limits: Limits) -> str:
 
 
 def _slower(later: Sequence[Execution], arms: _Arms, limits: Limits) -> Regression | None:
-    """Clocks, adjusted for size: the interval of later / proven must lie beyond the limit, and beyond original.
+    """A regression by clocks, adjusted for size: the whole interval of later / proven is above limit and original.
 
-    The user's own job runs on another day, on other machines and with a cold JVM, which trials do not know. Its clocks
-    are looked at only where original was run there too.
+    A user's job runs on another day, on other machines and with a cold JVM, unlike the trials. So its clocks are
+    compared only if original also ran there.
     """
     comparable = [
         r
@@ -202,7 +205,7 @@ def _slower(later: Sequence[Execution], arms: _Arms, limits: Limits) -> Regressi
 
 
 def _difference(now: Sequence[float], then: Sequence[float], confidence: float) -> tuple[float, float]:
-    """Welch's interval of the difference of means: no two runs are paired, and the spreads need not be the same."""
+    """Welch's confidence interval of the difference of means: runs are not paired, spreads may differ."""
     from scipy import stats
 
     gap = fmean(now) - fmean(then)
@@ -215,7 +218,7 @@ def _difference(now: Sequence[float], then: Sequence[float], confidence: float) 
 
 
 def _of(rows: Sequence[Execution], binding: int | None) -> list[Execution]:
-    """Rows of one binding; all of them where a run's binding is none that was tried."""
+    """Rows of one binding, or all rows if this binding was never tried."""
     return [r for r in rows if r.binding == binding] or list(rows)
 
 

@@ -1,8 +1,8 @@
-"""Which policies to plan next: a few proposals by themselves, and together what stands alone; fewest executions first.
+"""Chooses the policies to plan next: a few single proposals and their combination, so that few executions are needed.
 
-A pass plans the three proposals that promise most, and those of them that change the plan together, as a trial of its
-own. What comes after depends on the verdicts. Worked: A, B and C are planned with A+B+C; A and B are accepted, C and
-A+B+C are not. The next pass plans A+B. If none were accepted, the next pass would plan the next three proposals.
+A pass plans the three proposals with the largest expected gain, and the combination of those that change the plan. The
+next pass depends on the verdicts. Worked: A, B, C and A+B+C are planned. A and B are accepted, C and A+B+C are not. The
+next pass plans A+B. If none were accepted, it would plan the next three proposals.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from planopt_assets.model.policy import Policy
 AT_ONCE = 3
 
 Tried = dict[str, str]
-"""Policy id -> `dropped`, `kept` (planned, not judged yet), or the outcome of its verdict."""
+"""Policy id -> `dropped`, `kept` (planned, no verdict yet), or the outcome of its verdict."""
 
 Planned = tuple[Policy, tuple[str, ...]]
 """A policy with the decisions behind it."""
@@ -24,7 +24,7 @@ Planned = tuple[Policy, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What a decision proposes: the policy, and what it gains at least, in what the objective counts."""
+    """The policy that a decision proposes, and its expected gain in the metric of the objective."""
 
     decision_id: str
     policy: Policy
@@ -36,7 +36,7 @@ class Proposed:
 
 
 def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tuple[Planned, ...]:
-    """The next proposals to plan by themselves; none while one waits for its verdict or was accepted."""
+    """The next single proposals to plan. None while one waits for its verdict or was accepted."""
     if {"kept", "accept"} & set(tried.values()):
         return ()
     found: dict[Policy, tuple[str, ...]] = {}
@@ -47,9 +47,9 @@ def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tupl
 
 
 def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Planned | None:
-    """All proposals that hold by themselves, as one policy; None where that is nothing new.
+    """All kept or accepted single proposals as one policy. None if that policy is not new.
 
-    Where two do not go together (one knob, two values), the one that gains more is in.
+    If two conflict (one knob, two values), the one with the larger gain is used.
     """
     together: Policy | None = None
     ids: tuple[str, ...] = ()
@@ -63,5 +63,5 @@ def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Plann
 
 
 def by_gain(proposed: Sequence[Proposed]) -> list[Proposed]:
-    """The largest expected gain first; equal ones in the order of the rules."""
+    """Largest expected gain first. Ties keep the order of the rules."""
     return sorted(proposed, key=lambda p: -p.gain_ns)

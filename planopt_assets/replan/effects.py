@@ -1,4 +1,4 @@
-"""Which parts of a policy show in a plan: the plan with the policy against the plan without that one part."""
+"""Which parts of a policy must show in the plan, and which take effect only at run time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RUN_TIME_KNOBS = frozenset(knob.name for knob in CATALOGUE if not knob.visible_
 
 
 def visible_parts(policy: Policy) -> tuple[Part, ...]:
-    """Those that must show in the plan.
+    """Parts that must show in the plan.
 
     >>> [part.label for part in visible_parts(Policy.of({"spark.sql.shuffle.partitions": "8"}, rewrites=["cnf"]))]
     ['spark.sql.shuffle.partitions', 'cnf']
@@ -20,12 +20,12 @@ def visible_parts(policy: Policy) -> tuple[Part, ...]:
 
 
 def runtime_parts(policy: Policy) -> tuple[Part, ...]:
-    """Those that may work only while the query runs: settings of adaptive execution, readers, batches."""
+    """Parts that may take effect only at run time: settings of adaptive execution, readers, batch sizes."""
     return tuple(part for part in policy.parts if not part.must_show(_RUN_TIME_KNOBS))
 
 
 def idle_hint_words(hint: Hint, joins: list[tuple[str, str]]) -> str:
-    """What became of the join a hint is for; `joins` are those that Spark says a hint reached.
+    """What became of the join that a hint is for. `joins` are the joins that a hint reached, as Spark reports them.
 
     >>> joins = [("rightHint=(strategy=broadcast)", "SortMergeJoin [a#1], [b#2], FullOuter")]
     >>> idle_hint_words(Hint("broadcast", "join0.right d"), joins)
@@ -33,5 +33,5 @@ def idle_hint_words(hint: Hint, joins: list[tuple[str, str]]) -> str:
     """
     asked = f"{hint.side}Hint=(strategy={hint.strategy})"
     operators = sorted({operator.split(" ")[0] for words, operator in joins if asked in words})
-    became = f"stays {' or '.join(operators)}" if operators else "is no join of its own in the plan"
+    became = f"stays {' or '.join(operators)}" if operators else "is not a separate join in the plan"
     return f"hint not applied: {hint.target} {became}"

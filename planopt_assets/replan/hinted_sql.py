@@ -1,7 +1,7 @@
-"""Writes join hints into a query's own text, each into the SELECT whose FROM names the input it is for.
+"""Writes join hints into a query's text, each into the SELECT whose FROM names its input.
 
-Spark ignores a hint in any other SELECT without a word. Nothing else of the text changes: the hint is put between two
-of its tokens, comments and layout stay.
+In any other SELECT, Spark ignores the hint silently. Nothing else changes: the hint is inserted between two tokens, and
+comments and layout stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planopt_assets.replan.text_joins import Input, TextJoins, text_joins
 
 @dataclass(frozen=True, slots=True)
 class HintedSql:
-    """A text with hints, and the reason for every hint that it cannot carry."""
+    """A text with hints, and for each hint that it cannot hold, the reason."""
 
     sql: str
     left_out: tuple[tuple[Hint, str], ...] = ()
@@ -32,18 +32,18 @@ def hinted_sql(sql: str, hints: Sequence[Hint]) -> HintedSql:
     >>> hinted_sql("SELECT 1 FROM a, b, c", [Hint("broadcast", "join0.left")]).left_out[0][1]
     'join0.left has no name in the text'
 
-    A hint of the author stays, and comes first: where both name one input, Spark takes the author's.
+    The author's hints stay and come first: if both name one input, Spark takes the author's.
     """
     try:
         flat, tokens = spark_tokens(sql)
         own = own_tokens(sql)[: len(tokens)]
         parsed = SPARK.parse(flat)[0] if [t.text for t in own] == [t.text for t in tokens] else None
         if parsed is None:
-            raise NotCanonical("its tokens cannot be told apart")
+            raise NotCanonical("its tokens are ambiguous")
         joins = text_joins(parsed)
     except NotCanonical as error:
         return HintedSql(sql, tuple((hint, str(error)) for hint in hints))
-    except Exception as error:  # noqa: BLE001  # whatever stops the parser, the plan can still carry the hint
+    except Exception as error:  # noqa: BLE001  # if the parser fails, the hint can still go into the plan
         return HintedSql(sql, tuple((hint, f"sqlglot fails on it: {type(error).__name__}") for hint in hints))
     places: dict[int, list[str]] = {}  # number of a SELECT token -> hints
     left_out = []
@@ -53,13 +53,13 @@ def hinted_sql(sql: str, hints: Sequence[Hint]) -> HintedSql:
             places.setdefault(_select_token(tokens, found.start), []).append(_words(hint))
         except NotCanonical as error:
             left_out.append((hint, str(error)))
-    for at in sorted(places, reverse=True):  # from the end, so that positions before it hold
+    for at in sorted(places, reverse=True):  # from the end, so earlier positions stay valid
         sql = _inserted(sql, own, at, list(dict.fromkeys(places[at])))
     return HintedSql(sql, tuple(left_out))
 
 
 def _named(hint: Hint, joins: TextJoins) -> Input:
-    """The one input a hint means: by its join's number, or by a name nothing else has."""
+    """The input a hint means: by a unique name, else by the number of its join."""
     where, name = hint.target.partition(" ")[0], hint.alias.lower()
     if not name:
         raise NotCanonical(f"{where} has no name in the text")
@@ -80,7 +80,7 @@ def _named(hint: Hint, joins: TextJoins) -> Input:
 
 
 def _select_token(tokens: Sequence[Token], start: int) -> int:
-    """The SELECT before a name in FROM, whatever stands in parentheses between them."""
+    """The SELECT before a name in FROM. Parentheses between them are skipped."""
     at = next(i for i, token in enumerate(tokens) if token.start == start)
     closed, in_from = 0, False
     while at > 0:
@@ -107,7 +107,7 @@ def _words(hint: Hint) -> str:
 
 
 def _inserted(sql: str, tokens: Sequence[Token], at: int, words: Sequence[str]) -> str:
-    """Behind the SELECT, or at the end of the hints that stand there already."""
+    """Insert after the SELECT, or at the end of hints that are already there."""
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     if after is not None and after.token_type is TokenType.HINT:
         end = after.end + 1 - len("*/")

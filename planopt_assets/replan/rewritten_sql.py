@@ -1,4 +1,4 @@
-"""Applies rewrites to a query's text, by the names a policy has for them: one file each in `replan/rewrites`."""
+"""Applies the rewrites of a policy to a query's text, by name. Each is one file in `replan/rewrites`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 
 def rewritten_sql(sql: str, names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The text with every rewrite applied in turn, and the names of those that found nothing to change.
+    """The text with all rewrites applied in order, and the names of those that found nothing to change.
 
     >>> rewritten_sql("SELECT 1", ["no_such_rewrite"])
     ('SELECT 1', ('no_such_rewrite',))

@@ -1,7 +1,7 @@
-"""The joins of an SQL text, in the order Spark counts them in the analysed plan.
+"""The joins of an SQL text, in the order of the analysed plan.
 
-Depth first, a join before its inputs, the left input first; definitions of WITH come before the query they belong to.
-Queries inside expressions (`IN (SELECT …)`) do not count: they become joins only later.
+Depth first, a join before its inputs, left before right. WITH definitions come before their query. Queries inside
+expressions (`IN (SELECT …)`) are not numbered: they become joins only later.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from sqlglot import exp
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What a join reads, by the name a hint in the same SELECT would use."""
+    """An input of a join, with the name that a hint in the same SELECT uses."""
 
     name: str  # lower case
     start: int  # of the name's token
-    select: int  # number of the SELECT whose FROM it stands in
+    select: int  # number of the SELECT whose FROM has it
 
 
 @dataclass(frozen=True, slots=True)
 class TextJoin:
-    """One join of a FROM clause; an input is None where no hint can name it, as where it is itself a join."""
+    """One join of a FROM clause. An input is None if no hint can name it, for example because it is a join."""
 
     left: Input | None
     right: Input | None
@@ -33,16 +33,16 @@ class TextJoin:
 
 @dataclass(slots=True)
 class TextJoins:
-    """All joins of a text, and why their numbers may not be those of the plan (empty: nothing is in the way)."""
+    """All joins of a text. `doubt` is why their numbers may differ from those in the plan (empty: they agree)."""
 
     joins: list[TextJoin] = field(default_factory=list)
-    names: dict[int, list[str]] = field(default_factory=dict)  # every name in the FROM of a SELECT, by its number
+    names: dict[int, list[str]] = field(default_factory=dict)  # number of a SELECT -> all names in its FROM
     doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """An item of FROM, or a join of two; `query` is that of a derived table."""
+    """An item of FROM, or a join of two items. `query` is the query of a derived table."""
 
     input: Input | None
     query: exp.Expr | None = None
@@ -50,7 +50,7 @@ class _Source:
 
 
 def text_joins(tree: exp.Expr) -> TextJoins:
-    """Every join of a parsed query.
+    """All joins of a parsed query.
 
     >>> from planopt_assets.observe.sql.tokens import SPARK
     >>> found = text_joins(SPARK.parse("SELECT 1 FROM a, b JOIN (SELECT 2 FROM c JOIN d) e")[0])
@@ -70,7 +70,7 @@ class _Walk:
         with_ = node.args.get("with_")
         if isinstance(with_, exp.With):
             if not is_root or with_.recursive:
-                self._doubt("a WITH is recursive or stands inside another query")
+                self._doubt("a WITH is recursive or inside another query")
             for cte in with_.expressions:
                 self.query(cte.this)
         if isinstance(node, exp.Select):
@@ -101,9 +101,9 @@ class _Walk:
             self.query(source.query)
 
     def _joined(self, left: _Source, owner: exp.Expr, number: int, *, reachable: bool) -> _Source:
-        """Commas and joins bind alike in Spark: `a, b JOIN c` is `(a, b) JOIN c`."""
+        """Commas and joins have the same precedence in Spark: `a, b JOIN c` is `(a, b) JOIN c`."""
         for join in owner.args.get("joins") or ():
-            # A lateral query is a node of its own in the plan, and what it reads stands in an expression.
+            # A lateral query is not a join in the plan, and its query is inside an expression.
             if not isinstance(join.this, exp.Lateral):
                 left = _Source(None, joined=(left, self._source(join.this, number, reachable=reachable)))
         return left
@@ -111,7 +111,7 @@ class _Walk:
     def _source(self, node: exp.Expr, number: int, *, reachable: bool) -> _Source:
         alias = node.args.get("alias")
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
-            # Joins in parentheses; under an alias of their own, no hint of this SELECT finds what is in them.
+            # Joins in parentheses. If they have an alias, no hint of this SELECT can reach inside.
             inside = self._source(node.this, number, reachable=reachable and not alias)
             if alias:
                 inside = _Source(self._input(node, number, reachable), inside.query, inside.joined)

@@ -1,6 +1,6 @@
-"""The WHERE predicates of a query's own text: how AND and OR join their parts, and which parts are plain comparisons.
+"""The WHERE predicates of a query's text: how AND and OR join their parts, and which parts are plain comparisons.
 
-Read from tokens, so that every part is a piece of the text as its author wrote it.
+They are read from tokens, so each part is an exact piece of the author's text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENDS = frozenset(
         *(T.QUALIFY, T.UNION, T.EXCEPT, T.INTERSECT, T.PIPE_GT, T.SEMICOLON, T.LATERAL),
     }
 )
-# One letter for each kind of token, so that a plain comparison is a pattern of letters.
+# One letter per kind of token, so that a regular expression can match a plain comparison.
 _LETTERS = {
     T.VAR: "n", T.IDENTIFIER: "n", T.DOT: ".", T.STRING: "v", T.NUMBER: "v", T.TRUE: "v", T.FALSE: "v", T.DASH: "-",
     T.EQ: "c", T.NULLSAFE_EQ: "c", T.LT: "c", T.LTE: "c", T.GT: "c", T.GTE: "c", T.IN: "i", T.BETWEEN: "b", T.AND: "&",
@@ -37,7 +37,7 @@ _PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A part without AND and OR; `column` is what it compares with a value, empty where it is anything else."""
+    """A part without AND and OR. `column` is set if the part compares a column with a value."""
 
     text: str
     column: str = ""
@@ -53,7 +53,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Parts joined by one word; none of them is joined by the same word again."""
+    """Parts joined by one operator. No part is itself joined by the same operator."""
 
     op: Literal["and", "or"]
     parts: tuple[Condition | Leaf, ...]
@@ -69,7 +69,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A predicate that has an AND or an OR, and its place in the text."""
+    """A predicate with an AND or an OR, and its place in the text."""
 
     start: int
     end: int
@@ -78,13 +78,13 @@ class Where:
 
 
 def where_clauses(sql: str) -> list[Where]:
-    """Every WHERE with more than one part, in the order of the text.
+    """All WHERE clauses with more than one part, in text order.
 
     >>> [one] = where_clauses("SELECT a FROM t WHERE a = 1 AND (b < 2 OR f(b)) GROUP BY a")
     >>> one.text, [leaf.column for leaf in one.condition.leaves]
     ('a = 1 AND (b < 2 OR f(b))', ['a', 'b', ''])
     """
-    spark_tokens(sql)  # refuses what Spark may read in another way
+    spark_tokens(sql)  # refuses text that Spark may read differently
     tokens = own_tokens(sql)
     found = []
     for at, token in enumerate(tokens):
@@ -109,7 +109,7 @@ def _end(tokens: Sequence[Token], at: int) -> int:
 
 
 class _Reader:
-    """OR binds least, then AND, then everything else; parentheses around a whole part are read through."""
+    """Precedence: OR is lowest, then AND, then all others. Parentheses around a whole part are removed."""
 
     def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
         self.sql = sql
@@ -144,7 +144,7 @@ class _Reader:
         return Leaf(text, "".join(t.text.lower() for t in tokens[low:high]))
 
     def _encloses(self, start: int, end: int) -> bool:
-        """Whether the part is one pair of parentheses with a condition inside, not a sub-query."""
+        """Whether the part is a condition in one pair of parentheses, and not a sub-query."""
         if self.tokens[start].token_type is not T.L_PAREN or self.tokens[end - 1].token_type is not T.R_PAREN:
             return False
         if self.tokens[start + 1].token_type in (T.SELECT, T.WITH, T.FROM, T.VALUES):
@@ -152,7 +152,7 @@ class _Reader:
         return closing(self.tokens, start) == end - 1
 
     def _top(self, start: int, end: int) -> Iterator[int]:
-        """Places outside parentheses and CASE, without the AND that belongs to a BETWEEN."""
+        """Positions outside parentheses and CASE, without the AND of a BETWEEN."""
         depth, between = 0, 0
         for at in range(start, end):
             kind = self.tokens[at].token_type

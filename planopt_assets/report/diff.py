@@ -1,4 +1,4 @@
-"""What a policy changes in a query's plan, and what its author changed in its text, as one object."""
+"""What a policy changes in a query's plan, and what changed in the query's text, as one object."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def diff_facts(standing: Standing, planned: Sequence[Candidate]) -> dict[str, Any]:
-    """The plan as original against the plan under the policy that counts most; `planned` are all candidates ever.
+    """The plan of original against the plan under one policy. `planned` holds all candidates ever planned.
 
-    That is the one in force, else the accepted one, else the first candidate that changes the plan.
+    The policy is the one in force, else the accepted one, else the first candidate that changes the plan.
     """
     role, policy = _subject(standing)
     candidate = next((c for c in reversed(planned) if c.policy == policy), None)
@@ -32,7 +32,7 @@ def diff_facts(standing: Standing, planned: Sequence[Candidate]) -> dict[str, An
 
 
 def _subject(standing: Standing) -> tuple[str, Policy]:
-    """In which role a policy is shown, and which one."""
+    """The policy to show, and its role."""
     if standing.active is not None and standing.active.policy != ORIGINAL:
         return "active", standing.active.policy
     if standing.best is not None:

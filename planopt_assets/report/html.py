@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_report(workload: Workload, standings: Mapping[str, Standing], path: Path) -> Path:
-    """Write the report of where every query stands; the same rows give the same bytes."""
+    """Write the report of all queries. The same rows give the same bytes."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

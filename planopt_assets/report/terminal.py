@@ -1,4 +1,4 @@
-"""What people see in a terminal: progress while it runs, a table at the end. Plain lines where there is no terminal."""
+"""Terminal output: progress during a run, tables at the end. Plain lines when the output is not a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
 _NEEDS = {"needed": "yellow", "done": "green", "depends": "default", "off": "dim"}
-_WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width: do not fold at 80
+_WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width; the default would fold at 80
 _OUT = Console(highlight=False, width=_WIDTH)
 _ERR = Console(stderr=True, highlight=False)
 
@@ -37,7 +37,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if not self._quiet:
-            _ERR.print(f"{self._workload}: {len(self._queries)} queries to look at; starting Spark")
+            _ERR.print(f"{self._workload}: {len(self._queries)} queries to run; starting Spark")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,7 +75,7 @@ def print_standings(standings: Iterable[Standing]) -> None:
 
 
 def print_agenda(agenda: Agenda) -> None:
-    """One line per query: each stage, and what trying it promises; then the order of the trials."""
+    """One line per query: the need of each stage, the expected gain and cost of its trial, and its place."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("#", "query", *(s.stage for i in agenda.items[:1] for s in i.steps), "saves", "trial", "rank", "why"):
         table.add_column(name, overflow="fold")
@@ -100,14 +100,14 @@ def print_agenda(agenda: Agenda) -> None:
 
 def print_diff(facts: dict[str, Any]) -> None:
     _OUT.print(f"{facts['id']}: original -> {facts['policy']} ({facts['role']})", style="bold", markup=False)
-    _OUT.print(facts["diff"] or "no other plan", markup=False, soft_wrap=True)
-    _OUT.print("\ntext, since the observation before:" if facts["edits"] else "\nthe text is as it was")
+    _OUT.print(facts["diff"] or "the plan does not change", markup=False, soft_wrap=True)
+    _OUT.print("\ntext, since the previous observation:" if facts["edits"] else "\nthe text is unchanged")
     for edit in facts["edits"]:
         _OUT.print(f"  {edit}", markup=False, soft_wrap=True)
 
 
 def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
-    """What failed, with its reason; then how many passed, so that silence is not mistaken for success."""
+    """Failed gates with their reason, then how many passed. So a run without failures still prints a line."""
     failed = [(name, query, gate) for name, of in gates.items() for query, gate in of.items() if not gate.passed]
     if failed:
         table = Table(box=None, pad_edge=False, header_style="bold")
@@ -122,7 +122,7 @@ def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
 
 
 def _decided_because(standing: Standing) -> str:
-    """Why the change was tried, for what was tried; else why nothing was."""
+    """Why the accepted change was proposed. For any other outcome, its reason."""
     if standing.outcome == "accept":
         return "; ".join(d.reason for d in standing.proposed)
     return standing.reason
@@ -141,7 +141,7 @@ def print_lineage(node: Node) -> None:
 
 
 def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
-    """Below a row that was shown before there is nothing new: it is named, and not opened again."""
+    """A row that was shown before is named again, but its parents are not repeated."""
     for parent in node.parents:
         branch = tree.add(escape(parent.describe()))
         if parent.id not in shown:
@@ -168,7 +168,7 @@ def print_why(facts: dict[str, Any]) -> None:
             markup=False,
         )
         table = Table(box=None, pad_edge=False)
-        for name in ("criterion", "passed", "as it is", "candidate", "threshold", "note"):
+        for name in ("criterion", "passed", "baseline", "candidate", "threshold", "note"):
             table.add_column(name, overflow="fold")
         for c in verdict["criteria"]:
             table.add_row(

@@ -1,4 +1,4 @@
-"""Why a query ended as it did, as one object: every stored step that led there."""
+"""Why a query has its outcome, as one object: all stored steps that led to it."""
 
 from __future__ import annotations
 

@@ -35,3 +35,8 @@ def test_another_id_number_or_row_is_named(
     assert main([store(tmp_path / "a"), store(tmp_path / "b", **change)]) == 1
     named = "in one store only" if "rule" in change else next(iter(change))
     assert named in capsys.readouterr().out
+
+
+def test_two_stores_without_rows_are_not_the_same_but_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path / "nowhere"), str(tmp_path / "nor here")])

@@ -43,7 +43,7 @@ def stable(planopt: Planopt, query: str = "by_shop") -> tuple[int, bool, str]:
 def test_the_newest_plan_is_recorded_with_the_reason(folder: Path, planopt: Planopt, changed: str) -> None:
     said = planopt("accept", "by_shop", "--reason", "statistics rebuilt")
     assert (said.code, said.err) == (0, "")
-    assert said.out == f"by_shop: the plan of {changed} is now the one to keep\n"
+    assert said.out == f"by_shop: the plan of {changed} is accepted\n"
     (row,) = accepted(folder)
     assert (row["workload"], row["query_id"], row["observation_id"]) == ("tests", "by_shop", changed)
     assert (row["topology_hashes"], row["reason"]) == ([f"top_{SORT_JOIN}"], "statistics rebuilt")

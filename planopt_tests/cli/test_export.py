@@ -63,7 +63,9 @@ def test_a_query_asked_for_by_name_that_cannot_be_exported_is_an_error(folder: P
     assert (named.returncode, named.stderr[:7]) == (1, "PLN-504")
     everything = planopt("export", cwd=folder, env=NO_JAVA)
     assert everything.returncode == 0
-    assert everything.stderr.startswith("cities is not exported: no text can carry broadcast(join0.right shops)")
+    assert everything.stderr.startswith(
+        "cities is not exported: broadcast(join0.right shops) cannot be written into the text"
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_a_pinned_knob_may_not_be_set_not_even_to_its_pinned_value() -> None:
 
 def test_an_opt_in_knob_is_tried_only_where_the_workload_names_it() -> None:
     assert objection(EXCLUDED, EXCLUDABLE_RULES[0], ANYTHING) == (
-        f"{EXCLUDED} is tried only where `knobs.allow` of the workload file names it"
+        f"{EXCLUDED} is opt-in: list it in `knobs.allow` of the workload file"
     )
     assert objection(EXCLUDED, EXCLUDABLE_RULES[0], Knobs(allow=(SHUFFLE,))) is not None
     assert objection(EXCLUDED, EXCLUDABLE_RULES[0], OPTED_IN) is None
@@ -178,7 +178,7 @@ def test_nothing_but_a_join_hint_passes_as_a_hint(strategy: Strategy, target: st
 
 def test_a_part_that_no_veto_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = policy_with_a_property(monkeypatch)
-    assert objections(policy, ANYTHING) == ("delta.x: nothing says that it is safe",)
+    assert objections(policy, ANYTHING) == ("delta.x: no veto covers this kind of part, so it is refused",)
 
 
 def test_everything_that_speaks_against_a_policy_is_listed() -> None:
@@ -188,7 +188,7 @@ def test_everything_that_speaks_against_a_policy_is_listed() -> None:
         "spark.sql.ansi.enabled may change results",
         f"{SHUFFLE}=0 is outside 1..20000",
         "not a join hint: 'merge(x)'",
-        "'drop_where' is no known rewrite",
+        "'drop_where' is not a known rewrite",
     )
 
 

@@ -52,7 +52,7 @@ def test_a_new_column_expires_the_policy_and_says_so(seen: Seen) -> None:
     then, now = seen.before["of_sales"], seen.after["of_sales"]
     assert (then.generation, then.state, then.policy == ORIGINAL) == (1, "accepted", False)
     assert (now.generation, now.state, now.policy) == (2, "expired", ORIGINAL)
-    assert now.reason == "schema or constraints of its tables changed"
+    assert now.reason == "the schema or constraints of its tables changed"
 
 
 def test_new_rows_expire_nothing(seen: Seen) -> None:

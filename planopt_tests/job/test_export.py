@@ -93,8 +93,8 @@ def test_hints_go_into_the_text() -> None:
 @pytest.mark.parametrize(
     ("policy", "query", "why"),
     [
-        (HINTED, {"sql": "SELECT 1 FROM sales"}, "no text can carry broadcast(join0.right shops)"),
-        (HINTED, {"sql": None, "python": "m:f"}, "hints of a Python query have no text to stand in"),
+        (HINTED, {"sql": "SELECT 1 FROM sales"}, "broadcast(join0.right shops) cannot be written into the text"),
+        (HINTED, {"sql": None, "python": "m:f"}, "a Python query has no text for hints"),
         (Policy.of(rewrites=["no_such_rewrite"]), {}, "rewrite no_such_rewrite finds nothing to change"),
     ],
     ids=["no such join", "python", "idle rewrite"],

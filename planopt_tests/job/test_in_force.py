@@ -57,7 +57,7 @@ def test_after_a_revert_the_original_is_in_force_and_the_reason_is_the_generatio
     promote_by_hand(workload.store, *chain("q", FEWER, ORIGINAL, state="reverted"))
     found = ask(workload)
     assert (found.policy, found.generation) == (ORIGINAL, 2)
-    assert found.reason == "generation 2 (reverted) is the original: the reason for generation 2"
+    assert found.reason == "generation 2 (reverted) is original: the reason for generation 2"
 
 
 def test_a_policy_a_person_fixed_is_in_force(workload: Workload) -> None:

@@ -182,7 +182,7 @@ def test_counters_that_cannot_be_read_are_logged_and_nothing_else(
     log.keep(use(Session([RAN], marker="ba9876543210")))
     log.flush()
     assert [r.getMessage() for r in caplog.records] == [
-        "q: its run was not recorded: RuntimeError: the context was stopped"
+        "q: the run was not recorded: RuntimeError: the context was stopped"
     ]
     assert len(counted(workload)) == 1
 
@@ -207,7 +207,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_job(
     log.keep(use(Session([RAN])))
     log.flush()
     released.set()
-    assert [r.getMessage() for r in caplog.records] == ["q: its run may not be recorded: the store is slow"]
+    assert [r.getMessage() for r in caplog.records] == ["q: the run may not be recorded: the store is slow"]
 
 
 def test_nothing_is_recorded_in_a_store_that_could_not_be_read(workload: Workload) -> None:

@@ -138,7 +138,7 @@ def test_a_job_that_runs_by_itself_gets_no_half_of_a_policy_with_hints(
     job = counting_job(str(Path(str(workload.tables[0].path)).parent), given)
     assert len(query.run(lambda copy: job(copy).collect())) > 0
     assert given == ["200"]
-    assert "hints need a frame to go into" in query.reason
+    assert "hints need a frame" in query.reason
     assert [r["policy_id"] for r in production(workload)] == [ORIGINAL.id]
 
 

@@ -112,7 +112,7 @@ def test_an_idle_hint_is_dropped_although_other_parts_change_the_plan() -> None:
 
 def test_a_hint_on_a_join_that_planning_took_away_says_so() -> None:
     found = candidate(Planner(), policy({}, HINT))
-    assert found.reason == "dropped: hint not applied: join0.right d is no join of its own in the plan"
+    assert found.reason == "dropped: hint not applied: join0.right d is not a separate join in the plan"
 
 
 def test_a_policy_that_finds_nothing_to_change_is_dropped_in_its_own_words() -> None:

@@ -107,10 +107,10 @@ def test_a_person_s_commands_say_what_is_in_force_now() -> None:
         ]
     assert said == [
         "generation 2 (fixed by ada): shuffle.partitions=64, because mine",
-        "shuffle.partitions=64 is pinned already",
+        "shuffle.partitions=64 is already pinned",
         "generation 3 (accepted by ada): shuffle.partitions=2, because done",
         "no policy is pinned",
         "generation 4 (reverted by bob): original",
-        "the query runs as original, there is nothing to go back from",
+        "the query runs as original, there is nothing to roll back",
         "generation 5 (fixed by ada): shuffle.partitions=2",
     ]

@@ -33,9 +33,9 @@ def orders(**changes: Any) -> dict[str, Layout]:
 
 
 CHANGES = {
-    "the query": ({"canonical_fingerprint": "cql_2"}, "the query means something else"),
-    "its parameters": ({"parameters": '{"n": 1}'}, "the query is called with other parameters"),
-    "the schema": ({"contract_hash": "ctr_2"}, "schema or constraints of its tables changed"),
+    "the query": ({"canonical_fingerprint": "cql_2"}, "the meaning of the query changed"),
+    "its parameters": ({"parameters": '{"n": 1}'}, "the parameters of the query changed"),
+    "the schema": ({"contract_hash": "ctr_2"}, "the schema or constraints of its tables changed"),
     "Spark": ({"engine": ENGINE.replace("4.2.0", "4.3.0")}, "the engine changed: spark 4.2.0 is spark 4.3.0 now"),
     "Delta": ({"engine": ENGINE.replace("4.4.0", "4.5.0")}, "the engine changed: delta 4.4.0 is delta 4.5.0 now"),
     "Java": ({"engine": ENGINE.replace("17.0.9", "21.0.1")}, "the engine changed: java 17.0.9 is java 21.0.1 now"),
@@ -101,7 +101,7 @@ def test_the_order_of_bindings_does_not_matter_but_one_more_does() -> None:
     one, two = seen(parameters='{"n": 1}'), seen(binding=1, parameters='{"n": 2}')
     swapped = [seen(parameters='{"n": 2}'), seen(binding=1, parameters='{"n": 1}')]
     assert expired([one, two], swapped) == ""
-    assert expired([one], [one, two]) == "the query is called with other parameters"
+    assert expired([one], [one, two]) == "the parameters of the query changed"
 
 
 def test_a_table_that_is_read_on_one_side_only_has_no_layout_to_compare() -> None:

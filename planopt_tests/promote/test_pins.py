@@ -60,7 +60,10 @@ def test_what_the_workload_pins_for_all_queries_stays_pinned() -> None:
 
 def test_a_policy_with_a_wrong_result_cannot_be_pinned() -> None:
     wrong = verdict_of(A, outcome="reject", results_equal=False, reason="3 rows differ")
-    assert refused(A, verdicts=(wrong,)) == f"verdict ver-1-q-{A.id[4:]} found another result under it: 3 rows differ"
+    assert (
+        refused(A, verdicts=(wrong,))
+        == f"verdict ver-1-q-{A.id[4:]} found a different result under this policy: 3 rows differ"
+    )
     refuse_unsafe("q", B, Knobs(), [wrong])
     refuse_unsafe("q", A, Knobs(), [wrong, verdict_of(A, 2)])  # the last word
 

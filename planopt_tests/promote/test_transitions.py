@@ -181,7 +181,7 @@ def test_automation_never_overrides_a_pin(before: tuple[Event, ...], event: Even
     error = refused(chain_of(*before, fix(A)), event)
     assert isinstance(error, PolicyFixed)
     assert error.what == f"generation {len(before) + 1} is pinned by ada: it is known to be good"
-    assert error.fix == "a person's choice stands until `planopt unpin q`"
+    assert error.fix == "remove the pin with `planopt unpin q`"
 
 
 def test_a_pin_restored_by_a_person_is_a_pin() -> None:
@@ -227,7 +227,7 @@ def test_any_other_verdict_is_refused(changes: dict[str, Any]) -> None:
 def test_a_verdict_with_a_newer_one_of_the_same_candidate_is_stale(newer: str) -> None:
     error = refused((), asked(stored=(verdict_of(A), verdict_of(A, 2, outcome=newer))))
     assert isinstance(error, VerdictStale)
-    assert "older than ver-2-q-" in error.what
+    assert "superseded by the newer ver-2-q-" in error.what
 
 
 def test_a_newer_verdict_of_another_candidate_does_not_matter() -> None:

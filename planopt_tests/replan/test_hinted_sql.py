@@ -150,7 +150,7 @@ NOT_PLACED = {
     "a name in several joins whose order is not certain": (
         "SELECT 1 FROM a JOIN (WITH z AS (SELECT 1 FROM a JOIN b) SELECT 2 FROM z JOIN b) d",
         "join1.right b",
-        "`b` is in several joins, and their order is not certain: a WITH is recursive or stands inside another query",
+        "`b` is in several joins, and their order is not certain: a WITH is recursive or inside another query",
     ),
     "FROM before SELECT": (
         "FROM a JOIN b USING (x) SELECT 1",

@@ -48,4 +48,4 @@ def test_joins_are_counted_depth_first(text: str) -> None:
 def test_where_spark_moves_definitions_the_order_is_in_doubt(text: str) -> None:
     tree = SPARK.parse(text)[0]
     assert tree is not None
-    assert text_joins(tree).doubt == "a WITH is recursive or stands inside another query"
+    assert text_joins(tree).doubt == "a WITH is recursive or inside another query"

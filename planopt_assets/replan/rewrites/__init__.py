@@ -1,1 +1,1 @@
-"""Rewrites of a query's own text: one file each, `rewrite(sql) -> str | None`; None: nothing to change."""
+"""Rewrites of a query's text. One file each, with `rewrite(sql) -> str | None`. None: nothing to change."""

@@ -1,12 +1,12 @@
-"""Rewrite `cnf`: give an OR that Parquet cannot see a companion that it can.
+"""Rewrite `cnf`: adds to an OR that cannot be pushed to Parquet a clause that can.
 
-Of the conjunctive normal form of `(a = 1 AND f(x)) OR (a = 3 AND g(y))` one clause has plain comparisons only:
-`a = 1 OR a = 3`. It follows from the predicate, so adding it changes no result, also not where something is NULL; and
-it can be pushed. The other clauses would only repeat work: they are not written, and the predicate stays as it is.
+The conjunctive normal form of `(a = 1 AND f(x)) OR (a = 3 AND g(y))` has one clause with plain comparisons only:
+`a = 1 OR a = 3`. The predicate implies it, so adding it changes no result, also with NULL. And it can be pushed. The
+other clauses would only repeat work, so they are not added. The original predicate stays.
 
-Left alone: predicates that Spark pushes as they are, and normal forms more than 128 predicates away. Functions,
-sub-queries, arithmetic and casts are never repeated in a clause: they could fail where the author's order of conditions
-protected them. A text column that is compared with a number is cast by Spark itself, and can still fail so.
+Not rewritten: predicates that Spark already pushes, and normal forms with a distance above 128. Functions, sub-queries,
+arithmetic and casts are never repeated in a clause: they could fail where the author's order of conditions protected
+them. One risk remains: Spark itself casts a text column that is compared with a number, and this cast can fail.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_CLAUSES = 3  # of one predicate; each is evaluated for every row that is rea
 
 
 def rewrite(sql: str) -> str | None:
-    """The text with companions added behind its WHERE predicates, or None where there is none to add.
+    """The text with the new clauses added to its WHERE predicates. None if there is none to add.
 
     >>> rewrite("SELECT * FROM t WHERE (a = 1 AND f(x) > 2) OR (a = 3 AND g(y) > 2)")
     'SELECT * FROM t WHERE ((a = 1 AND f(x) > 2) OR (a = 3 AND g(y) > 2)) AND (a = 1 OR a = 3)'
@@ -34,7 +34,7 @@ def rewrite(sql: str) -> str | None:
     """
     changed, added = sql, []
     try:
-        for where in reversed(where_clauses(sql)):  # from the end, so that positions before it hold
+        for where in reversed(where_clauses(sql)):  # from the end, so earlier positions stay valid
             if (clauses := _new_clauses(where)) and _agrees(where):
                 changed = _written(changed, where, clauses)
                 added += clauses
@@ -44,7 +44,7 @@ def rewrite(sql: str) -> str | None:
 
 
 def _new_clauses(where: Where) -> list[str]:
-    """Companions of its parts that the author has not written already."""
+    """New clauses for its parts, without those that the author already wrote."""
     parts = _conjuncts(where.condition)
     own = {frozenset(part.leaves) for part in parts}
     clauses = [clause for part in parts for clause in _companions(part) if frozenset(clause) not in own]
@@ -57,7 +57,7 @@ def _written(sql: str, where: Where, clauses: list[str]) -> str:
 
 
 def _companions(predicate: Condition | Leaf) -> list[tuple[Leaf, ...]]:
-    """Clauses of its normal form that are plain throughout; those on one column first, then the shorter ones."""
+    """Clauses of its normal form with plain comparisons only. Those on one column come first, then shorter ones."""
     if isinstance(predicate, Leaf) or predicate.op != "or" or all(leaf.column for leaf in predicate.leaves):
         return []
     legs = [[leaf for leaf in _conjuncts(part) if isinstance(leaf, Leaf) and leaf.column] for part in predicate.parts]
@@ -82,7 +82,7 @@ def _conjuncts(condition: Condition | Leaf) -> tuple[Condition | Leaf, ...]:
 
 
 def _agrees(where: Where) -> bool:
-    """sqlglot reads the same structure from the predicate, and its normal form is near."""
+    """Whether sqlglot reads the same structure, and the normal form is within the distance."""
     tree = _condition(where.text)
     return _shape(tree) == where.condition.shape and normalization_distance(tree, max_=MAX_DISTANCE) <= MAX_DISTANCE
 
@@ -100,7 +100,7 @@ def _shape(tree: exp.Expr) -> object:
 
 
 def _adds_only(before: str, after: str, added: list[str]) -> bool:
-    """sqlglot, too, finds the old query again when the added clauses are taken out."""
+    """Whether sqlglot gets the old query back when the added clauses are removed."""
     clauses = {_condition(text) for text in added}
     old, new = _parsed(before), _parsed(after)
     for node in list(new.find_all(exp.And)):
@@ -114,7 +114,7 @@ def _adds_only(before: str, after: str, added: list[str]) -> bool:
 def _condition(text: str) -> exp.Expr:
     found = _parsed(f"SELECT 1 FROM t WHERE {text}").find(exp.Where)
     if found is None:
-        raise NotCanonical("a condition is not read as one")
+        raise NotCanonical("a condition cannot be parsed as one")
     condition: exp.Expr = found.this
     return condition
 
