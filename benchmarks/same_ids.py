@@ -64,12 +64,15 @@ def _rows(folder: Path, key: Sequence[str], columns: Sequence[str]) -> dict[tupl
     return {tuple(row[k] for k in key): [_without_words(row[c]) for c in columns] for row in rows}
 
 
+_LEFT_OUT = ("finding", "reason", "fix", "location")  # a store may stand beside another copy of the tables
+
+
 def _without_words(value: object) -> object:
     """Sentences for people may change from one version to the next; what they are about may not."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         return _without_words(json.loads(value))
     if isinstance(value, dict):
-        return {name: _without_words(item) for name, item in value.items() if name not in ("finding", "reason", "fix")}
+        return {name: _without_words(item) for name, item in value.items() if name not in _LEFT_OUT}
     return [_without_words(item) for item in value] if isinstance(value, list) else value
 
 

@@ -13,6 +13,7 @@ from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages import promote as stage
+from planopt_assets.store.store import Store
 from planopt_assets.workload import load_workload
 
 
@@ -21,7 +22,7 @@ def promote_when_both_are_ready(file: Path, query: str, name: str) -> str:
     meeting = file.parent / "meeting"
     run = Run(Workspace(load_workload(file)), str(uuid.uuid4()), by_hand=True)
     run.workspace.spark.range(1).count()  # warm: both should write at the same moment
-    real = stage.commit
+    real = Store.commit
 
     def together(*args: Any) -> None:
         (meeting / name).touch()
@@ -30,7 +31,7 @@ def promote_when_both_are_ready(file: Path, query: str, name: str) -> str:
             time.sleep(0.005)
         real(*args)
 
-    with patch.object(stage, "commit", together):
+    with patch.object(Store, "commit", together):
         try:
             (result,) = stage.promote(run, [query])
         except PlanoptError as error:
