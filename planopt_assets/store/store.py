@@ -42,8 +42,11 @@ class Store:
     def append(self, run_id: str, stage: str, nouns: Nouns) -> None:
         """Store the nouns of a stage, one commit per table; a repeated call of the same run and stage adds nothing."""
         rows = {codec.table: [codec.to_row(noun) for noun in new] for codec, new in nouns.items()}
-        if any(rows.values()):
+        if not any(rows.values()):
+            return
+        try:
             writer.append(self._spark, self.root, workload=self.workload, run_id=run_id, stage=stage, rows=rows)
+        finally:  # of several tables the first may be stored when a later one fails
             self.refresh()
 
     def commit(self, promotion: Promotion, run_id: str) -> None:

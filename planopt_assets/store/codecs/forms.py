@@ -82,8 +82,6 @@ TEXTS_OR_NONE = single(
     lambda value: None if value is None else list(value), lambda stored: None if stored is None else tuple(stored)
 )
 PAIRS = single(lambda value: dumped(dict(value)), lambda text: tuple(sorted(json.loads(text or "{}").items())))
-TEXT_OR_NONE = single(lambda value: value or None, lambda stored: stored)
-"""Nothing to say is null, not an empty text."""
 
 
 def list_of(noun: Callable[..., T]) -> Form:
