@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from planopt_assets.errors import TableUnreadable
-from planopt_assets.loop.histories import grouped
+from planopt_assets.loop.histories import artifacts_of, grouped
 from planopt_assets.loop.spelling import canonical_identity, earlier_spelling
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.versions import contract
@@ -19,7 +19,7 @@ from planopt_assets.loop.watching import Watch
 from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
 from planopt_assets.promote.lifecycle import lifecycles
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
-from planopt_assets.store.codecs.observing import ARTIFACTS, EXECUTIONS, LAYOUTS
+from planopt_assets.store.codecs.observing import EXECUTIONS, LAYOUTS
 from planopt_assets.store.promotions import chains
 from planopt_assets.store.tried import linked_promotions, tried_policies
 
@@ -45,7 +45,7 @@ def standings(
     """Some queries of the workload, or all; `sources` holds the text that defines each (SQL, or a module's source)."""
     asked = [q for q in workload.queries if query_ids is None or q.id in query_ids]
     ids = None if query_ids is None else {q.id for q in asked}
-    artifacts = grouped(snapshot.read(ARTIFACTS, query_id=ids), lambda a: a.query_id)
+    artifacts = grouped(artifacts_of(snapshot, ids), lambda a: a.query_id)
     candidates = grouped(snapshot.read(CANDIDATES, query_id=ids), lambda c: c.query_id)
     inputs = {
         q.id: _inputs(workload, q, sources[q.id], artifacts.get(q.id, []), candidates.get(q.id, []), pins)

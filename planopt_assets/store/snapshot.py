@@ -78,6 +78,9 @@ class Snapshot:
         made: T = self._made[key]
         return made
 
+    def has_made(self, key: str) -> bool:
+        return key in self._made
+
     def version(self, name: str) -> int:
         """The newest version of a table now, -1 where it does not exist."""
         table = self._open(name)
