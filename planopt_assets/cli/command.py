@@ -81,11 +81,15 @@ def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None
     return Read(workload, snapshot, read_standings(workload, pins, snapshot=snapshot, query_ids=queries or None))
 
 
-def write_html(workload: Any, standings: Any, output: Path | None) -> Path:
+def write_html(found: Read, output: Path | None = None, *, unless_shown: bool = False) -> Path:
     """Write the HTML report. The default is `.planopt/report.html` beside the workload file."""
-    from planopt_assets.report.html import write_report
+    from planopt_assets.report.html import made_of, shows, write_report
 
-    return write_report(workload, standings, output or workload.file.parent / ".planopt" / "report.html")
+    path = output or found.workload.file.parent / ".planopt" / "report.html"
+    content = made_of(found.workload, found.snapshot, found.standings)
+    if unless_shown and shows(path, content):
+        return path
+    return write_report(found.workload, found.standings, path, content)
 
 
 def print_json(facts: Any) -> None:

@@ -114,7 +114,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         found = read_store(loaded, pins=pins)
     compact_store(loaded.store)
     shown = [found.standings[q] for q in chosen]
-    path = write_html(loaded, found.standings, None)
+    path = write_html(found, unless_shown=True)
     if as_json:
         head = {
             "workload": loaded.name,
