@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -78,7 +77,6 @@ def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None
     from planopt_assets.loop.run import read_standings
     from planopt_assets.store.snapshot import Snapshot
 
-    gc.freeze()  # what was imported stays: the collector need not go through it while nouns are made
     snapshot = Snapshot(workload.store, workload.name)
     return Read(workload, snapshot, read_standings(workload, pins, snapshot=snapshot, query_ids=queries or None))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -109,6 +110,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         from planopt_assets.definitions import defs
         from planopt_assets.defs.instance import run_loop
 
+        gc.enable()  # off while a store is read; a run takes long
         with Progress(loaded.name, todo, quiet=as_json) as progress:
             run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority)
         found = read_store(loaded, pins=pins)

@@ -6,14 +6,13 @@ both ways, so that nothing can be written in one form and read in another.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from planopt_assets.model.stamp import Stamp
+from planopt_assets.store.collector import collector_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,7 +97,7 @@ class Codec(Generic[T]):
 
     def decode(self, table: pa.Table) -> list[T]:
         """All rows of an Arrow table, column by column."""
-        with _collector_paused():
+        with collector_paused():
             return self._made({c: table[c].to_pylist() for c in self.columns}, table.num_rows)
 
     def _made(self, columns: Mapping[str, list[Any]], count: int) -> list[T]:
@@ -123,18 +122,6 @@ class Joined(Generic[T]):
 
     def from_row(self, row: Mapping[str, Any]) -> T:
         return self._noun(**{name: codec.from_row(row) for name, codec in self._parts.items()})
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Python's cycle collector would go through all nouns made so far again and again: it takes half of the time."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 AnyCodec = Codec[Any] | Joined[Any]
