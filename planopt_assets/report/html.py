@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets import __version__
 from planopt_assets.model.ids import content_id
-from planopt_assets.report.why import why_facts
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
@@ -64,6 +63,18 @@ def _last_line(made_of: str) -> str:
 
 
 def _view(standing: Standing) -> dict[str, Any]:
-    facts = why_facts(standing)
-    gain = standing.gain
-    return {**facts, "change": standing.policy.describe(), "gain_words": gain.describe() if gain else ""}
+    """What the template shows of a query; the facts of `planopt why` have ids too, which take longer than the page."""
+    active, deciding, gain = standing.active, standing.deciding, standing.gain
+    return {
+        "id": standing.query_id,
+        "outcome": standing.outcome,
+        "reason": standing.reason,
+        "change": standing.policy.describe(),
+        "gain": gain,
+        "gain_words": gain.describe() if gain else "",
+        "results_equal": deciding.results_equal if deciding else None,
+        "in_force": active.describe() if active else "original",
+        "decisions": standing.decisions,
+        "candidates": standing.candidates,
+        "verdicts": standing.verdicts,
+    }
