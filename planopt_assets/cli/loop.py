@@ -96,10 +96,11 @@ def ui(
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop for queries that need it, then print the state of each query."""
     from planopt_assets.engine.sessions.thread_budget import limit_native_threads
+
+    limit_native_threads()  # before anything loads Arrow, which starts the thread pools
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
 
-    limit_native_threads()  # before the first read of the store, which starts the thread pools
     loaded = load_known(file, queries)
     found = read_store(loaded)
     chosen = queries or [q.id for q in loaded.queries]
