@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from planopt_assets.model.stamp import Stamp
@@ -138,5 +139,7 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
     return [None if place is None else times[place] for place in found.indices.to_pylist()]
 
 
+@lru_cache(maxsize=4096)
 def _stamp(run_id: str | None, recorded_at: datetime | None) -> Stamp:
+    """Rows of one append share it."""
     return Stamp(run_id or "", recorded_at) if recorded_at is not None else Stamp(run_id or "")
