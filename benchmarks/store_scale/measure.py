@@ -87,10 +87,12 @@ def _warm_up(file: Path, name: str, tree: Path, commands: Sequence[str]) -> None
 def _cost(file: Path, tree: Path, command: Sequence[str]) -> dict[str, Any]:
     """What a command cost; anything but exit code 0 ends the measurement."""
     words = [sys.executable, "-m", "planopt_assets.cli", *command, "-w", str(file)]
+    # An installed planopt has compiled modules; those of a checkout are compiled by the warm-up.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-I", one_run.__file__, *words],
         cwd=file.parent,
-        env={**os.environ, "PYTHONPATH": str(tree.resolve())},
+        env={**environment, "PYTHONPATH": str(tree.resolve())},
         capture_output=True,
         text=True,
         check=True,

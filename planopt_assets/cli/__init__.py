@@ -11,6 +11,7 @@ import typer
 from planopt_assets.cli import look, loop, person
 from planopt_assets.cli.command import print_json, say
 from planopt_assets.errors import PlanoptError
+from planopt_assets.store.collector import collector_paused
 
 app = typer.Typer(
     name="planopt",
@@ -50,7 +51,8 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     try:
-        app(arguments, standalone_mode=True)
+        with collector_paused():  # a command that only reads ends before a collection would pay
+            app(arguments, standalone_mode=True)
     except PlanoptError as error:
         if debug:
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,19 +73,38 @@ def read(file: Path, queries: list[str] | None = None) -> Read:
 
 
 def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None) -> Read:
+    load_arrow()
     from planopt_assets.loop.run import read_standings
     from planopt_assets.store.snapshot import Snapshot
 
-    gc.freeze()  # what was imported stays: the collector need not go through it while nouns are made
     snapshot = Snapshot(workload.store, workload.name)
     return Read(workload, snapshot, read_standings(workload, pins, snapshot=snapshot, query_ids=queries or None))
 
 
-def write_html(workload: Any, standings: Any, output: Path | None) -> Path:
-    """Write the HTML report. The default is `.planopt/report.html` beside the workload file."""
-    from planopt_assets.report.html import write_report
+def load_arrow() -> None:
+    """Load Arrow with `malloc` for its memory: its own allocator keeps pages that are free, 80 MiB of a large store.
 
-    return write_report(workload, standings, output or workload.file.parent / ".planopt" / "report.html")
+    The variable is read once, while Arrow is loaded, and is gone before a process is started that would inherit it.
+    `planopt run` has loaded Arrow before: what is measured keeps the allocator that users' jobs have.
+    """
+    variable = "ARROW_DEFAULT_MEMORY_POOL"
+    if variable in os.environ:
+        return
+    os.environ[variable] = "system"
+    import pyarrow  # noqa: F401
+
+    del os.environ[variable]
+
+
+def write_html(found: Read, output: Path | None = None, *, unless_shown: bool = False) -> Path:
+    """Write the HTML report. The default is `.planopt/report.html` beside the workload file."""
+    from planopt_assets.report.html import made_of, shows, write_report
+
+    path = output or found.workload.file.parent / ".planopt" / "report.html"
+    content = made_of(found.workload, found.snapshot, found.standings)
+    if unless_shown and shows(path, content):
+        return path
+    return write_report(found.workload, found.standings, path, content)
 
 
 def print_json(facts: Any) -> None:

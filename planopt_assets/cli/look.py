@@ -191,8 +191,7 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Write the HTML report, one self-contained file."""
-    found = read(workload)
-    path = write_html(found.workload, found.standings, output)
+    path = write_html(read(workload), output)
     if as_json:
         print_json({"report": str(path)})
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -95,10 +96,11 @@ def ui(
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     """Run the loop for queries that need it, then print the state of each query."""
     from planopt_assets.engine.sessions.thread_budget import limit_native_threads
+
+    limit_native_threads()  # before anything loads Arrow, which starts the thread pools
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
 
-    limit_native_threads()  # before the first read of the store, which starts the thread pools
     loaded = load_known(file, queries)
     found = read_store(loaded)
     chosen = queries or [q.id for q in loaded.queries]
@@ -109,12 +111,13 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         from planopt_assets.definitions import defs
         from planopt_assets.defs.instance import run_loop
 
+        gc.enable()  # off while a store is read; a run takes long
         with Progress(loaded.name, todo, quiet=as_json) as progress:
             run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority)
         found = read_store(loaded, pins=pins)
     compact_store(loaded.store)
     shown = [found.standings[q] for q in chosen]
-    path = write_html(loaded, found.standings, None)
+    path = write_html(found, unless_shown=True)
     if as_json:
         head = {
             "workload": loaded.name,

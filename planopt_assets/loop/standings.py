@@ -19,9 +19,9 @@ from planopt_assets.loop.watching import Watch
 from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
 from planopt_assets.promote.lifecycle import lifecycles
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
-from planopt_assets.store.codecs.observing import EXECUTIONS, LAYOUTS
+from planopt_assets.store.codecs.observing import LAYOUTS
 from planopt_assets.store.promotions import chains
-from planopt_assets.store.tried import linked_promotions, tried_policies
+from planopt_assets.store.tried import linked_promotions, table_bytes, tried_policies
 
 if TYPE_CHECKING:
     from planopt_assets.engine.delta.pins import Pins
@@ -56,7 +56,7 @@ def standings(
     verdicts = grouped(snapshot.read(VERDICTS, query_id=ids), lambda v: v.query_id)
     chain_of = chains(snapshot, ids)
     observed = {a.observation_id for i in inputs.values() for a in i.artifacts}
-    weights = {e.id: e.counters.table_bytes for e in snapshot.read(EXECUTIONS, execution_id=observed)}
+    weights = table_bytes(snapshot, observed)
     layouts = _layouts(snapshot, {i.artifacts[0].observation_id for i in inputs.values() if i.artifacts})
     tried = tried_policies(snapshot, ids)
     linked = linked_promotions(snapshot) if chain_of else frozenset()

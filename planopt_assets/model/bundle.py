@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 
-Parts = tuple[tuple[str, str], ...]
+Parts = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from planopt_assets.model.hint import Hint
@@ -62,7 +63,7 @@ class Policy:
 
     @property
     def id(self) -> str:
-        return content_id("pol", self.content)
+        return _id_of(self)
 
     def to_json(self) -> str:
         return json.dumps(self.content, sort_keys=True)
@@ -121,6 +122,12 @@ class Policy:
     def describe(self) -> str:
         """The policy in a few words, for tables and logs."""
         return ", ".join(part.describe() for part in self.parts) or "original"
+
+
+@lru_cache(maxsize=65536)
+def _id_of(policy: Policy) -> str:
+    """Hashed once: the same few policies stand in many rows, and are compared by id."""
+    return content_id("pol", policy.content)
 
 
 ORIGINAL = Policy()

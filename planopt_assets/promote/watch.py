@@ -137,18 +137,17 @@ class _Arms:
 
 def _beyond(row: Execution, arms: _Arms, limits: Limits) -> str:
     """The first deterministic counter of one run that is beyond its limit for the size of its inputs."""
-    checks: list[tuple[str, float, int, tuple[str, ...]]] = [
+    for name, limit, slack, sizes in (
+        ("scan_bytes", limits.scan, limits.slack_bytes, ("table_bytes",)),
         ("shuffle_write_bytes", limits.shuffle, limits.slack_bytes, ("input_rows",)),
         ("tasks", limits.tasks, limits.slack_tasks, ("input_rows", "scan_files", "table_bytes")),
-    ]
-    if row.counters.table_bytes and arms.proven("table_bytes", row.binding):
-        checks.insert(0, ("scan_bytes", limits.scan, limits.slack_bytes, ("table_bytes",)))
-    if arms.growth(row, "table_bytes", "input_rows") <= limits.similar:
-        spills = ("disk_spill_bytes", "memory_spill_bytes")
-        checks += [(name, 1.0, limits.slack_bytes, ("input_rows",)) for name in spills]
-    for name, limit, slack, sizes in checks:
+        ("disk_spill_bytes", 1.0, limits.slack_bytes, ("input_rows",)),
+        ("memory_spill_bytes", 1.0, limits.slack_bytes, ("input_rows",)),
+    ):
         proven, value = arms.proven(name, row.binding), row.counter(name)
-        if proven is None or value is None or not any(row.counter(size) for size in sizes):
+        if proven is None or value is None or value <= proven * limit + slack:
+            continue  # growth and drift are at least 1: they only raise the limit
+        if not any(row.counter(size) for size in sizes) or not _predictable(name, row, arms, limits):
             continue
         growth, drift = arms.growth(row, *sizes), arms.drift(name, row.binding, *sizes)
         as_original = (arms.proven(name, row.binding, original=True) or 0.0) * growth * drift
@@ -159,6 +158,13 @@ def _beyond(row: Execution, arms: _Arms, limits: Limits) -> str:
                 f"moved x{drift:.2f}, so {expected:,.0f} expected, at most {limit:g} x that + {slack:,}"
             )
     return ""
+
+
+def _predictable(name: str, row: Execution, arms: _Arms, limits: Limits) -> bool:
+    """Whether the trials tell what to expect: of scans by the size of the tables, of spills if inputs are similar."""
+    if name == "scan_bytes":
+        return bool(arms.proven("table_bytes", row.binding))
+    return "spill" not in name or arms.growth(row, "table_bytes", "input_rows") <= limits.similar
 
 
 def _slower(later: Sequence[Execution], arms: _Arms, limits: Limits) -> Regression | None:

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.tree import Tree
+
+from planopt_assets.report.columns import Cell, print_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from planopt_assets.loop.agenda import Agenda
+    from planopt_assets.loop.agenda import Agenda, Item
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.gate import Gate
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.lineage import Node
 
 COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
-_NEEDS = {"needed": "yellow", "done": "green", "depends": "default", "off": "dim"}
+_NEEDS = {"needed": "yellow", "done": "green", "depends": "", "off": "dim"}
 _WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width; the default would fold at 80
 _OUT = Console(highlight=False, width=_WIDTH)
 _ERR = Console(stderr=True, highlight=False)
@@ -56,46 +57,45 @@ class Progress:
 
 
 def print_standings(standings: Iterable[Standing]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("query", "verdict", "what changed", "gain (interval)", "equal", "in force", "why"):
-        table.add_column(name, overflow="fold")
-    for standing in standings:
-        deciding = standing.deciding
-        equal = {True: "yes", False: "no", None: "-"}[deciding.results_equal if deciding else None]
-        changed = standing.policy.describe() if standing.outcome in ("accept", "reject", "inconclusive") else "-"
-        color = COLORS.get(standing.outcome, "default")
-        gain = standing.gain.describe() if standing.gain else "-"
-        why = escape(_decided_because(standing))
-        in_force = f"g{standing.active.generation}" if standing.active else "original"
-        if standing.active is not None and standing.active.state != "accepted":
-            in_force += f" {standing.active.state}"
-        verdict = f"[{color}]{standing.outcome}[/{color}]"
-        table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
-    _OUT.print(table)
+    header = ("query", "verdict", "what changed", "gain (interval)", "equal", "in force", "why")
+    print_columns(_OUT, header, map(_standing_row, standings))
+
+
+def _standing_row(standing: Standing) -> list[str | Cell]:
+    outcome, deciding = standing.outcome, standing.deciding
+    equal = {True: "yes", False: "no", None: "-"}[deciding.results_equal if deciding else None]
+    changed = standing.policy.describe() if outcome in ("accept", "reject", "inconclusive") else "-"
+    gain = standing.gain.describe() if standing.gain else "-"
+    in_force = f"g{standing.active.generation}" if standing.active else "original"
+    if standing.active is not None and standing.active.state != "accepted":
+        in_force += f" {standing.active.state}"
+    verdict = Cell(outcome, COLORS.get(outcome, ""))
+    return [standing.query_id, verdict, changed, gain, equal, in_force, _decided_because(standing)]
 
 
 def print_agenda(agenda: Agenda) -> None:
     """One line per query: the need of each stage, the expected gain and cost of its trial, and its place."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("#", "query", *(s.stage for i in agenda.items[:1] for s in i.steps), "saves", "trial", "rank", "why"):
-        table.add_column(name, overflow="fold")
-    for item, facts in zip(agenda.items, agenda.facts(), strict=True):
-        promise = item.promise
-        tried = promise.trial_cost_ns > 0
-        first = next((s for s in item.steps if s.need == "needed"), None)
-        words = f"{first.stage}: {first.why}" if first else "nothing to do"
-        table.add_row(
-            str(facts["order"] or "-"),
-            item.query_id,
-            *(f"[{_NEEDS[s.need]}]{s.need}[/{_NEEDS[s.need]}]" for s in item.steps),
-            f"{promise.gain_ns_per_run / 1e9:.2f} s a run" if tried else "-",
-            f"{promise.trial_cost_ns / 1e9:.1f} s" if tried else "-",
-            f"{promise.rank:.1f}" + (f" (x {promise.discount:g})" if promise.discount != 1 else "") if tried else "-",
-            escape(words),
-        )
-    _OUT.print(table)
+    stages = [s.stage for i in agenda.items[:1] for s in i.steps]
+    rows = (_item_row(item, facts["order"]) for item, facts in zip(agenda.items, agenda.facts(), strict=True))
+    print_columns(_OUT, ("#", "query", *stages, "saves", "trial", "rank", "why"), rows)
     if not agenda.queries:
         _OUT.print("Nothing to do: queries, tables and settings are unchanged since the last run.")
+
+
+def _item_row(item: Item, order: int | None) -> list[str | Cell]:
+    promise = item.promise
+    tried = promise.trial_cost_ns > 0
+    first = next((s for s in item.steps if s.need == "needed"), None)
+    discount = f" (x {promise.discount:g})" if promise.discount != 1 else ""
+    return [
+        str(order or "-"),
+        item.query_id,
+        *(Cell(s.need, _NEEDS[s.need]) for s in item.steps),
+        f"{promise.gain_ns_per_run / 1e9:.2f} s a run" if tried else "-",
+        f"{promise.trial_cost_ns / 1e9:.1f} s" if tried else "-",
+        f"{promise.rank:.1f}{discount}" if tried else "-",
+        f"{first.stage}: {first.why}" if first else "nothing to do",
+    ]
 
 
 def print_diff(facts: dict[str, Any]) -> None:
@@ -110,13 +110,11 @@ def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
     """Failed gates with their reason, then how many passed. So a run without failures still prints a line."""
     failed = [(name, query, gate) for name, of in gates.items() for query, gate in of.items() if not gate.passed]
     if failed:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("gate", "query", "severity", "why"):
-            table.add_column(column, overflow="fold")
-        for name, query, gate in failed:
-            severity = "[red]error[/red]" if gate.severe else "[yellow]warn[/yellow]"
-            table.add_row(name, query, severity, escape(gate.words))
-        _OUT.print(table)
+        rows = (
+            (name, query, Cell("error", "red") if gate.severe else Cell("warn", "yellow"), gate.words)
+            for name, query, gate in failed
+        )
+        print_columns(_OUT, ("gate", "query", "severity", "why"), rows)
     asked = sum(len(of) for of in gates.values())
     _OUT.print(f"{asked - len(failed)} of {asked} gates passed ({', '.join(gates)})", soft_wrap=True)
 
@@ -167,19 +165,11 @@ def print_why(facts: dict[str, Any]) -> None:
             soft_wrap=True,
             markup=False,
         )
-        table = Table(box=None, pad_edge=False)
-        for name in ("criterion", "passed", "baseline", "candidate", "threshold", "note"):
-            table.add_column(name, overflow="fold")
-        for c in verdict["criteria"]:
-            table.add_row(
-                c["name"],
-                str(c["passed"]),
-                _number(c["baseline"]),
-                _number(c["candidate"]),
-                escape(c["threshold"]),
-                escape(c["note"]),
-            )
-        _OUT.print(table)
+        rows = (
+            (c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"])
+            for c in verdict["criteria"]
+        )
+        print_columns(_OUT, ("criterion", "passed", "baseline", "candidate", "threshold", "note"), rows)
 
 
 def _number(value: float | None) -> str:

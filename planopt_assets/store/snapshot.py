@@ -81,6 +81,11 @@ class Snapshot:
     def has_made(self, key: str) -> bool:
         return key in self._made
 
+    @property
+    def files(self) -> dict[str, list[str]]:
+        """The files of every table that was asked for so far. A file never changes: the same files, the same rows."""
+        return {name: sorted(files) for name, files in self._files.items()}
+
     def version(self, name: str) -> int:
         """The newest version of a table now, -1 where it does not exist."""
         table = self._open(name)

@@ -1,4 +1,4 @@
-"""Two questions about many rows that Arrow answers without making nouns of them."""
+"""Questions about many rows that Arrow answers without making nouns of them."""
 
 from __future__ import annotations
 
@@ -22,3 +22,9 @@ def tried_policies(snapshot: Snapshot, query_ids: Collection[str] | None = None)
 def linked_promotions(snapshot: Snapshot) -> frozenset[str]:
     """The promotions whose lineage is stored."""
     return frozenset(snapshot.table("lineage", ["child_id"], stage="promote")["child_id"].to_pylist())
+
+
+def table_bytes(snapshot: Snapshot, execution_ids: Collection[str]) -> dict[str, int | None]:
+    """By execution, the bytes of all tables it read; None where nobody counted."""
+    found = snapshot.table("runtime_counters", ["execution_id", "table_bytes"], execution_id=execution_ids)
+    return dict(zip(found["execution_id"].to_pylist(), found["table_bytes"].to_pylist(), strict=True))

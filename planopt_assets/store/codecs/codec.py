@@ -6,14 +6,14 @@ both ways, so that nothing can be written in one form and read in another.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from planopt_assets.model.stamp import Stamp
+from planopt_assets.store.collector import collector_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,8 +98,8 @@ class Codec(Generic[T]):
 
     def decode(self, table: pa.Table) -> list[T]:
         """All rows of an Arrow table, column by column."""
-        with _collector_paused():
-            return self._made({c: table[c].to_pylist() for c in self.columns}, table.num_rows)
+        with collector_paused():
+            return self._made({c: _values(table[c]) for c in self.columns}, table.num_rows)
 
     def _made(self, columns: Mapping[str, list[Any]], count: int) -> list[T]:
         values: list[Iterable[Any]] = []
@@ -125,20 +125,21 @@ class Joined(Generic[T]):
         return self._noun(**{name: codec.from_row(row) for name, codec in self._parts.items()})
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Python's cycle collector would go through all nouns made so far again and again: it takes half of the time."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
 AnyCodec = Codec[Any] | Joined[Any]
 
 
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """As Python has them. Rows of one append share their time, and a time takes long to make: each is made once."""
+    import pyarrow as pa
+
+    if not pa.types.is_timestamp(column.type):
+        return column.to_pylist()
+    found = column.combine_chunks().dictionary_encode()
+    times = found.dictionary.to_pylist()
+    return [None if place is None else times[place] for place in found.indices.to_pylist()]
+
+
+@lru_cache(maxsize=4096)
 def _stamp(run_id: str | None, recorded_at: datetime | None) -> Stamp:
+    """Rows of one append share it."""
     return Stamp(run_id or "", recorded_at) if recorded_at is not None else Stamp(run_id or "")

@@ -81,15 +81,27 @@ TEXTS = single(list, lambda stored: tuple(stored or ()))
 TEXTS_OR_NONE = single(
     lambda value: None if value is None else list(value), lambda stored: None if stored is None else tuple(stored)
 )
-PAIRS = single(lambda value: dumped(dict(value)), lambda text: tuple(sorted(json.loads(text or "{}").items())))
+
+
+def _pairs(text: str | None) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(json.loads(text or "{}").items()))
+
+
+PAIRS = single(lambda value: dumped(dict(value)), _pairs)
+PAIRS_IF_ASKED = single(lambda value: dumped(dict(value)), lambda text: Lazy(lambda: _pairs(text)))
 
 
 def list_of(noun: Callable[..., T]) -> Form:
-    """A tuple of flat nouns as one JSON text; null where an older planopt did not look."""
-    return single(
-        lambda values: dumped([asdict(v) for v in values]),
-        lambda text: tuple(noun(**content) for content in json.loads(text or "[]")),
-    )
+    """A tuple of flat nouns as one JSON text; null where an older planopt did not look.
+
+    Observations of unchanged tables repeat the same text: it is one tuple.
+    """
+
+    @lru_cache(maxsize=4096)
+    def read(text: str | None) -> tuple[T, ...]:
+        return tuple(noun(**content) for content in json.loads(text or "[]"))
+
+    return single(lambda values: dumped([asdict(v) for v in values]), read)
 
 
 TABLES_READ = list_of(PinnedTable)

@@ -22,6 +22,7 @@ from planopt_assets.store.codecs.codec import Codec, Form, Joined, named, single
 from planopt_assets.store.codecs.forms import (
     DIGEST,
     PAIRS,
+    PAIRS_IF_ASKED,
     SIGNALS,
     TABLES_READ,
     TEXTS,
@@ -35,7 +36,7 @@ ARTIFACTS = Codec(
     PlanArtifact,
     tables=TABLES_READ,
     edits=TEXTS,
-    bundle_parts=PAIRS,
+    bundle_parts=PAIRS_IF_ASKED,
     unstable_parts=TEXTS,
     misled_joins=list_of(Misjudged),
     other_scans=TEXTS,
@@ -99,8 +100,12 @@ def _protocol(
     return Protocol(min_reader or 0, min_writer or 0, tuple(readers or ()), tuple(writers or ()))
 
 
+@lru_cache(maxsize=4096)
 def _layout(stored: str | None, metadata: str | None) -> Layout | None:
-    """Since schema version 5 a column of its own; before, it stands in the CREATE statement only."""
+    """Since schema version 5 a column of its own; before, it stands in the CREATE statement only.
+
+    Tables keep their layout for many observations: the same text is one object.
+    """
     if stored is not None:
         return dict(json.loads(stored))
     return layout_in_ddl(metadata) if metadata else None
