@@ -15,7 +15,8 @@ from planopt_assets.errors import PlanoptError
 app = typer.Typer(
     name="planopt",
     help="Closed-loop plan optimizer for Spark SQL on Delta tables. "
-    "Exit codes: 0 done, 1 error, 2 usage, 3 regression gate failed, 5 budget of the run spent. "
+    "Exit codes: 0 done, 1 error, 2 usage, 3 a gate found a regression or (check) has no evidence, "
+    "4 a query of the run failed, 5 budget of the run spent. "
     "With --debug an error prints its stack trace.",
     no_args_is_help=True,
     add_completion=False,

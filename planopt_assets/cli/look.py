@@ -92,8 +92,15 @@ def diff(
         print_diff(facts)
 
 
-def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
-    """Check the regression gates on stored rows. A failed gate of severity error exits with 3."""
+def check(
+    queries: QueriesArgument = None,
+    allow_unobserved: Annotated[
+        bool, typer.Option("--allow-unobserved", help="Do not fail for gates without evidence.")
+    ] = False,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the regression gates on stored rows. A gate of severity error, or one without evidence, exits with 3."""
     from planopt_assets.report.terminal import print_gates
 
     found = read(workload, queries)
@@ -110,7 +117,8 @@ def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, a
         )
     else:
         print_gates(gates)
-    if any(gate.severe for answers in gates.values() for gate in answers.values()):
+    answered = [gate for answers in gates.values() for gate in answers.values()]
+    if any(gate.severe or not (gate.observed or allow_unobserved) for gate in answered):
         raise typer.Exit(3)
 
 

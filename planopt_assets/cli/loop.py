@@ -129,22 +129,25 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
         print_standings(shown)
         print_closing(loaded, path)
-    _exit_on_regression(found, chosen)
-    left = [s.query_id for s in shown if s.unjudged]
-    if left:
-        say(f"the budget of the run was spent before {', '.join(left)}: run again to continue")
-        raise typer.Exit(5)
+    exit_as_it_went(found, chosen)
 
 
-def _exit_on_regression(found: Read, queries: list[str]) -> None:
-    """Exit with 3 if a gate failed with severity error, such as a regressed policy or a changed plan."""
+def exit_as_it_went(found: Read, queries: list[str]) -> None:
+    """Exit code 3 for a regression, else 4 for a query that failed, else 5 for one that the budget did not reach."""
+    standings = [found.standings[q] for q in queries]
     severe = [
         f"{query}: {name}: {gate.words}"
         for name, answers in found.gates(queries).items()
         for query, gate in answers.items()
         if gate.severe
     ]
+    failed = [f"{s.query_id}: {s.reason}" for s in standings if s.failed]
+    left = [s.query_id for s in standings if s.unjudged]
     for words in severe:
         say(f"regression: {words}")
-    if severe:
-        raise typer.Exit(3)
+    for words in failed:
+        say(f"failed: {words}")
+    if left:
+        say(f"the budget of the run was spent before {', '.join(left)}: run again to continue")
+    if code := 3 if severe else 4 if failed else 5 if left else 0:
+        raise typer.Exit(code)

@@ -61,6 +61,11 @@ class Standing:
         return bool(self.artifacts)
 
     @property
+    def never_observed(self) -> bool:
+        """On no inputs at all."""
+        return not self.artifacts and not self.changes
+
+    @property
     def failed(self) -> bool:
         """It could not be run; unlike a refusal that may have passed, so every run tries it again."""
         return any(a.status == "failed" for a in self.artifacts)

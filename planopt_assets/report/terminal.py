@@ -108,17 +108,31 @@ def print_diff(facts: dict[str, Any]) -> None:
 
 def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
     """Failed gates with their reason, then how many passed. So a run without failures still prints a line."""
-    failed = [(name, query, gate) for name, of in gates.items() for query, gate in of.items() if not gate.passed]
-    if failed:
+    asked = [(name, query, gate) for name, of in gates.items() for query, gate in of.items()]
+    failed = [(name, query, gate) for name, query, gate in asked if gate.observed and not gate.passed]
+    unobserved = [(name, query, gate) for name, query, gate in asked if not gate.observed]
+    if failed or unobserved:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("gate", "query", "severity", "why"):
             table.add_column(column, overflow="fold")
         for name, query, gate in failed:
             severity = "[red]error[/red]" if gate.severe else "[yellow]warn[/yellow]"
             table.add_row(name, query, severity, escape(gate.words))
+        for query, why, names in _alike(unobserved):
+            shown = "every gate" if len(names) == len(gates) > 1 else ", ".join(names)
+            table.add_row(shown, query, "[yellow]-[/yellow]", escape(why))
         _OUT.print(table)
-    asked = sum(len(of) for of in gates.values())
-    _OUT.print(f"{asked - len(failed)} of {asked} gates passed ({', '.join(gates)})", soft_wrap=True)
+    passed = f"{len(asked) - len(failed) - len(unobserved)} of {len(asked)} gates passed"
+    missing = f", {len(unobserved)} not observed" if unobserved else ""
+    _OUT.print(f"{passed}{missing} ({', '.join(gates)})", soft_wrap=True)
+
+
+def _alike(gates: Iterable[tuple[str, str, Gate]]) -> list[tuple[str, str, list[str]]]:
+    """Query, words and the gates that say the same of it: a query that never ran is one line, not nine."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, query, gate in gates:
+        found.setdefault((query, gate.words), []).append(name)
+    return [(query, words, names) for (query, words), names in found.items()]
 
 
 def _decided_because(standing: Standing) -> str:
