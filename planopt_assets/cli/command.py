@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from planopt_assets.errors import UnknownQuery
+from planopt_assets.model.printable import printable
 
 WorkloadOption = Annotated[
     Path, typer.Option("--workload", "-w", envvar="PLANOPT_WORKLOAD", help="The workload file.", show_default=True)
@@ -110,4 +111,9 @@ def _json_text(facts: Any) -> str:
 
 def say(words: str) -> None:
     """Print a message for a person on standard error."""
-    typer.echo(words, err=True)
+    typer.echo(printable(words), err=True)
+
+
+def answer(words: str) -> None:
+    """Print a message for a person on standard output."""
+    typer.echo(printable(words))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, load_known, print_json
+from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, answer, load_known, print_json
 
 ReasonOption = Annotated[str, typer.Option(help="Why; it is stored.")]
 ByOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who; default: the user of this machine.")]
@@ -32,7 +32,7 @@ def accept(
     if as_json:
         print_json({"query": query, "accepted": observation})
     else:
-        typer.echo(f"{query}: the plan of {observation} is accepted")
+        answer(f"{query}: the plan of {observation} is accepted")
 
 
 def promote(
@@ -53,7 +53,7 @@ def promote(
         print_json({"queries": [{"id": r.query_id, "changed": r.changed, "summary": r.summary} for r in results]})
     else:
         for result in results:
-            typer.echo(f"{result.query_id}: {result.summary}")
+            answer(f"{result.query_id}: {result.summary}")
 
 
 def pin(
@@ -146,4 +146,4 @@ def _print_change(result: Any, *, as_json: bool) -> None:
         facts = {"id": result.query_id, "changed": result.changed, "summary": result.summary}
         print_json({**facts, **result.numbers, **result.words})
     else:
-        typer.echo(f"{result.query_id}: {result.summary}")
+        answer(f"{result.query_id}: {result.summary}")

@@ -9,6 +9,7 @@ from planopt_assets.defs import names
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.run import Run, StageResult
+from planopt_assets.model.printable import printable
 
 Stage = Callable[[Run, Sequence[str]], list[StageResult]]
 
@@ -87,4 +88,4 @@ def column_lineage(result: StageResult) -> dict[str, Any]:
 
 
 def progress_to_log(context: dg.AssetExecutionContext | dg.OpExecutionContext) -> Callable[[str, str, str], None]:
-    return lambda stage, query, words: context.log.info(f"{stage} {query}: {words}")
+    return lambda stage, query, words: context.log.info(printable(f"{stage} {query}: {words}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.tree import Tree
 
+from planopt_assets.model.printable import printable
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.console import ConsoleOptions, RenderableType
 
     from planopt_assets.loop.agenda import Agenda
     from planopt_assets.loop.standing import Standing
@@ -23,9 +29,23 @@ if TYPE_CHECKING:
 
 COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
 _NEEDS = {"needed": "yellow", "done": "green", "depends": "default", "off": "dim"}
-_WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width; the default would fold at 80
-_OUT = Console(highlight=False, width=_WIDTH)
-_ERR = Console(stderr=True, highlight=False)
+
+
+class _Terminal(Console):
+    """Shows text from outside without its control characters: those that reach the terminal are rich's own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+def _out() -> Console:
+    """Standard output as it is now. A pipe has no width: as wide as `COLUMNS` says, and without it not folded at 80."""
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return _Terminal(highlight=False, width=None if known else 160)
+
+
+_ERR = _Terminal(stderr=True, highlight=False)
 
 
 class Progress:
@@ -71,7 +91,7 @@ def print_standings(standings: Iterable[Standing]) -> None:
             in_force += f" {standing.active.state}"
         verdict = f"[{color}]{standing.outcome}[/{color}]"
         table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
-    _OUT.print(table)
+    _out().print(table)
 
 
 def print_agenda(agenda: Agenda) -> None:
@@ -93,17 +113,17 @@ def print_agenda(agenda: Agenda) -> None:
             f"{promise.rank:.1f}" + (f" (x {promise.discount:g})" if promise.discount != 1 else "") if tried else "-",
             escape(words),
         )
-    _OUT.print(table)
+    _out().print(table)
     if not agenda.queries:
-        _OUT.print("Nothing to do: queries, tables and settings are unchanged since the last run.")
+        _out().print("Nothing to do: queries, tables and settings are unchanged since the last run.")
 
 
 def print_diff(facts: dict[str, Any]) -> None:
-    _OUT.print(f"{facts['id']}: original -> {facts['policy']} ({facts['role']})", style="bold", markup=False)
-    _OUT.print(facts["diff"] or "the plan does not change", markup=False, soft_wrap=True)
-    _OUT.print("\ntext, since the previous observation:" if facts["edits"] else "\nthe text is unchanged")
+    _out().print(f"{facts['id']}: original -> {facts['policy']} ({facts['role']})", style="bold", markup=False)
+    _out().print(facts["diff"] or "the plan does not change", markup=False, soft_wrap=True)
+    _out().print("\ntext, since the previous observation:" if facts["edits"] else "\nthe text is unchanged")
     for edit in facts["edits"]:
-        _OUT.print(f"  {edit}", markup=False, soft_wrap=True)
+        _out().print(f"  {edit}", markup=False, soft_wrap=True)
 
 
 def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
@@ -121,10 +141,10 @@ def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
         for query, why, names in _alike(unobserved):
             shown = "every gate" if len(names) == len(gates) > 1 else ", ".join(names)
             table.add_row(shown, query, "[yellow]-[/yellow]", escape(why))
-        _OUT.print(table)
+        _out().print(table)
     passed = f"{len(asked) - len(failed) - len(unobserved)} of {len(asked)} gates passed"
     missing = f", {len(unobserved)} not observed" if unobserved else ""
-    _OUT.print(f"{passed}{missing} ({', '.join(gates)})", soft_wrap=True)
+    _out().print(f"{passed}{missing} ({', '.join(gates)})", soft_wrap=True)
 
 
 def _alike(gates: Iterable[tuple[str, str, Gate]]) -> list[tuple[str, str, list[str]]]:
@@ -143,15 +163,15 @@ def _decided_because(standing: Standing) -> str:
 
 
 def print_closing(workload: Workload, report: Path) -> None:
-    _OUT.print()
+    _out().print()
     for name, value in (("report", report), ("store", workload.store), ("Dagster", f"planopt ui -w {workload.file}")):
-        _OUT.print(f"{name + ':':<9}{value}", soft_wrap=True)
+        _out().print(f"{name + ':':<9}{value}", soft_wrap=True)
 
 
 def print_lineage(node: Node) -> None:
     tree = Tree(escape(node.describe()))
     _grow(tree, node, set())
-    _OUT.print(tree, soft_wrap=True)
+    _out().print(tree, soft_wrap=True)
 
 
 def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
@@ -164,19 +184,19 @@ def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
 
 
 def print_why(facts: dict[str, Any]) -> None:
-    _OUT.print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
-    _OUT.print(f"in force: {facts['in_force']}\n", soft_wrap=True)
+    _out().print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
+    _out().print(f"in force: {facts['in_force']}\n", soft_wrap=True)
     for decision in facts["decisions"]:
-        _OUT.print(
+        _out().print(
             f"decide   {decision['rule']}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False
         )
         for name, value in decision["arithmetic"].items():
-            _OUT.print(f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}")
+            _out().print(f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}")
     for candidate in facts["candidates"]:
-        _OUT.print(f"\nreplan   {candidate['policy']}: {candidate['reason']}", soft_wrap=True, markup=False)
-        _OUT.print(candidate["diff"], markup=False)
+        _out().print(f"\nreplan   {candidate['policy']}: {candidate['reason']}", soft_wrap=True, markup=False)
+        _out().print(candidate["diff"], markup=False)
     for verdict in facts["verdicts"]:
-        _OUT.print(
+        _out().print(
             f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({verdict['pairs']} pairs)",
             soft_wrap=True,
             markup=False,
@@ -193,7 +213,7 @@ def print_why(facts: dict[str, Any]) -> None:
                 escape(c["threshold"]),
                 escape(c["note"]),
             )
-        _OUT.print(table)
+        _out().print(table)
 
 
 def _number(value: float | None) -> str:

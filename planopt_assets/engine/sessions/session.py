@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +31,7 @@ REQUIRED = {
 _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
 FIRST_EXPRESSION_ID = 1_000_000_000
 _ASKED = "spark.planopt.asked"
+_WAREHOUSE = "spark.sql.warehouse.dir"
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -73,6 +77,8 @@ def open_session(workload: Workload) -> SparkSession:
         for name, value in settings.items():
             builder = builder.config(name, value)
         builder = builder.config(_ASKED, _asked(workload.master, settings))
+        if _WAREHOUSE not in settings:
+            builder = builder.config(_WAREHOUSE, _empty_folder())
         builder = builder.config("spark.jars", ",".join([*delta_jars(), *_user_jars(settings)]))
         try:
             found = builder.getOrCreate()
@@ -86,6 +92,13 @@ def open_session(workload: Workload) -> SparkSession:
         _raise_expression_ids(found)
     _check(found, workload.master, settings)
     return found
+
+
+def _empty_folder() -> str:
+    """Spark makes a folder for its catalog, which stays empty: not in the folder people work in, and not for long."""
+    folder = tempfile.mkdtemp(prefix="planopt-warehouse-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _raise_expression_ids(session: SparkSession) -> None:
