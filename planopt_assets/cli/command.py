@@ -85,8 +85,19 @@ def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None
 def write_html(workload: Any, standings: Any, output: Path | None) -> Path:
     """Write the HTML report. The default is `.planopt/report.html` beside the workload file."""
     from planopt_assets.report.html import write_report
+    from planopt_assets.store.writable import not_writable
 
-    return write_report(workload, standings, output or workload.file.parent / ".planopt" / "report.html")
+    path = output or report_of(workload)
+    try:
+        return write_report(workload, standings, path)
+    except OSError as error:
+        raise not_writable(path, "the report") from error
+
+
+def report_of(workload: Any) -> Path:
+    """Where the report of a workload is, unless somebody wants it elsewhere."""
+    folder: Path = workload.file.parent
+    return folder / ".planopt" / "report.html"
 
 
 def print_json(facts: Any) -> None:

@@ -20,6 +20,7 @@ from planopt_assets.cli.command import (
     print_json,
     print_json_list,
     read_store,
+    report_of,
     say,
     write_html,
 )
@@ -108,7 +109,10 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     if todo:
         from planopt_assets.definitions import defs
         from planopt_assets.defs.instance import run_loop
+        from planopt_assets.store.writable import check_writable
 
+        check_writable(loaded.store, "the store")
+        check_writable(report_of(loaded).parent, "the report")
         with Progress(loaded.name, todo, quiet=as_json) as progress:
             run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority)
         found = read_store(loaded, pins=pins)

@@ -17,6 +17,7 @@ from planopt_assets.promote.chain import spent
 from planopt_assets.replan.candidates import Proposed, Tried, combination, next_singles
 
 if TYPE_CHECKING:
+    from planopt_assets.errors import TableUnreadable
     from planopt_assets.model.candidate import Candidate
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.observation import PlanArtifact
@@ -46,6 +47,7 @@ class Standing:
     canonical_fingerprint: str | None = None  # with the two below: which past verdicts count, and where these will
     context_hash: str | None = None
     input_bytes: int | None = None
+    missing: TableUnreadable | None = None  # a table that it names is missing: it cannot run
     changes: tuple[str, ...] = ()  # since the last observation; empty where it still stands, or there is none
     due: Expire | Revert | None = None  # what watch found and nobody has written yet
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
@@ -162,7 +164,7 @@ class Standing:
     @property
     def reason(self) -> str:
         if not self.observed:
-            return "not run on these inputs yet"
+            return f"it cannot run: {self.missing}" if self.missing else "not run on these inputs yet"
         if not self.captured:
             return next(a.error or a.status for a in self.artifacts if not a.captured)
         if deciding := self.deciding:

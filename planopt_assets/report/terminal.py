@@ -57,7 +57,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if not self._quiet:
-            _ERR.print(f"{self._workload}: {len(self._queries)} queries to run; starting Spark")
+            _ERR.print(f"{self._workload}: {len(self._queries)} queries to run")
         return self
 
     def __exit__(self, *_: object) -> None:
