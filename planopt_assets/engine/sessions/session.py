@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from planopt_assets.model.workload import Workload
 
+DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+# Delta's parser drops parameters unless Spark binds them in the analyzer (delta-io/delta issue 7640).
+BOUND_BY_ANALYZER = ("spark.sql.legacy.parameterSubstitution.constantsOnly", "true")
 REQUIRED = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.extensions": DELTA,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # Delta's parser drops parameters unless Spark binds them in the analyzer (delta-io/delta issue 7640).
-    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+    **dict([BOUND_BY_ANALYZER]),
 }
 _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
 FIRST_EXPRESSION_ID = 1_000_000_000
