@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.engine.frames.carried import not_carried
 from planopt_assets.errors import NotExportable
 from planopt_assets.job.json_stream import json_object
@@ -42,6 +43,12 @@ class Exported:
             return f"{self.query_id}: original, nothing to set"
         return f"{self.query_id}, generation {self.generation}: {self.policy.describe()}"
 
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be said of it in comments: the policy, and whether it fits another cluster."""
+        said = "" if self.missing else remark(by_cores(self.policy))
+        return [self.headline, *([said] if said else [])]
+
     def why_not(self, form: Format) -> str:
         """Why this format cannot hold the policy. Empty if it can."""
         if self.missing:
@@ -57,6 +64,7 @@ class Exported:
             "promotion_id": self.promotion_id,
             "policy_id": self.policy.id,
             **self.policy.facts(),
+            "depends_on_cores": list(by_cores(self.policy)),
             "sql": self.sql,
             "not_exported": self.missing or None,
         }
@@ -95,6 +103,7 @@ def rendered(workload: str, queries: Iterable[Exported], form: Format) -> Iterat
     >>> one = Exported("by_shop", 1, Policy.of({"spark.sql.shuffle.partitions": "2"}), "pro-by_shop-g1", "SELECT 1")
     >>> print(*rendered("sales", [one], "submit"), sep="", end="")
     # by_shop, generation 1: shuffle.partitions=2
+    # spark.sql.shuffle.partitions depends on the number of cores: measure it again on a cluster with another number
     # paste this command and add your application at its end
     spark-submit \\
       --conf spark.sql.shuffle.partitions=2 \\
@@ -113,7 +122,8 @@ def rendered(workload: str, queries: Iterable[Exported], form: Format) -> Iterat
 def _statements(queries: Iterable[Exported]) -> Iterator[str]:
     for position, query in enumerate(queries):
         why = query.why_not("sql")
-        lines = [f"-- {query.headline}", *([f"-- not exported: {why}"] if why else _sql(query))]
+        lines = [f"-- {said}" for said in query.remarks]
+        lines += [f"-- not exported: {why}"] if why else _sql(query)
         yield ("\n" if position else "") + "\n".join(lines) + "\n"
 
 
@@ -123,7 +133,8 @@ def _application(queries: Iterable[Exported], form: Format) -> Iterator[str]:
     for query in queries:
         why = query.why_not(form)
         application.take(query.query_id, {} if why else dict(query.policy.settings))
-        yield f"# {query.headline}\n" + (f"# not exported: {why}\n" if why else "")
+        remarks = [query.headline, f"not exported: {why}"] if why else query.remarks
+        yield "".join(f"# {said}\n" for said in remarks)
     settings = application.settings
     if form == "submit" and settings:  # comments cannot stand inside a command that goes over several lines
         yield "# paste this command and add your application at its end\nspark-submit \\\n"
@@ -174,7 +185,7 @@ def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:
         "SQL = {}  # queries whose policy has hints or rewrites\n"
     )
     for query in queries:
-        yield f"\n# {query.headline}\n"
+        yield "\n" + "".join(f"# {said}\n" for said in query.remarks)
         if query.missing:
             yield f"# not exported: {query.missing}\n"
             continue

@@ -38,9 +38,22 @@ def rendered(workload: str, queries: Iterable[Exported], form: Format) -> str:
     return "".join(export.rendered(workload, queries, form))
 
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+CORES = f"{PARTITIONS} depends on the number of cores: measure it again on a cluster with another number"
+
+
+@pytest.mark.parametrize(("form", "mark"), [("sql", "--"), ("submit", "#"), ("spark-defaults", "#"), ("python", "#")])
+def test_a_value_that_depends_on_the_cores_says_so(form: Any, mark: str) -> None:
+    assert f"\n{mark} {CORES}\n" in rendered("sales", [one()], form)
+    size = one(Policy.of({"spark.sql.files.openCostInBytes": "65536"}))
+    assert "cores" not in rendered("sales", [size], form)
+    assert [query.facts()["depends_on_cores"] for query in (size, one())] == [[], [PARTITIONS]]
+
+
 def test_sql_sets_runs_and_resets() -> None:
     assert rendered("sales", [one()], "sql") == (
         "-- by_shop, generation 1: shuffle.partitions=2\n"
+        f"-- {CORES}\n"
         "SET spark.sql.shuffle.partitions=2;\n"
         "SELECT 1;\n"
         "RESET spark.sql.shuffle.partitions;\n"
@@ -48,7 +61,7 @@ def test_sql_sets_runs_and_resets() -> None:
 
 
 def test_spark_defaults_and_submit_hold_the_settings() -> None:
-    head = "# by_shop, generation 1: shuffle.partitions=2\n"
+    head = f"# by_shop, generation 1: shuffle.partitions=2\n# {CORES}\n"
     assert rendered("sales", [one()], "spark-defaults") == head + "spark.sql.shuffle.partitions 2\n"
     assert rendered("sales", [one()], "submit") == (
         f"{head}# paste this command and add your application at its end\n"
@@ -97,6 +110,7 @@ def test_json_holds_everything_of_the_policy() -> None:
         "settings": {"spark.sql.shuffle.partitions": "2"},
         "hints": ["broadcast(join0.right shops)"],
         "rewrites": [],
+        "depends_on_cores": ["spark.sql.shuffle.partitions"],
         "sql": "SELECT /*+ BROADCAST(shops) */ city FROM sales JOIN shops USING (shop)",
         "not_exported": None,
     }
