@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -44,6 +44,23 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 )
 for function in COMMANDS:
     app.command()(function)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"planopt {version('planopt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[  # its callback does it
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of `planopt` itself."""
 
 
 def main() -> NoReturn:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from planopt_assets.errors import UnknownQuery
+from planopt_assets.errors import PlanoptError, UnknownQuery
 from planopt_assets.model.printable import printable
 
 WorkloadOption = Annotated[
@@ -94,8 +94,21 @@ def write_html(workload: Any, standings: Any, output: Path | None) -> Path:
         raise not_writable(path, "the report") from error
 
 
+def refresh_html(file: Path) -> None:
+    """Rewrite the report, if there is one, after a person changed what is in force.
+
+    The change is already stored. If the report cannot be written, the command says so and does not fail.
+    """
+    loaded = load(file)
+    if report_of(loaded).is_file():
+        try:
+            write_html(loaded, read_store(loaded).standings, None)
+        except PlanoptError as error:
+            say(f"the report is not up to date: {error}")
+
+
 def report_of(workload: Any) -> Path:
-    """Where the report of a workload is, unless somebody wants it elsewhere."""
+    """The report's usual path, beside the workload file."""
     folder: Path = workload.file.parent
     return folder / ".planopt" / "report.html"
 

@@ -50,8 +50,11 @@ def why(
     """Show what led to a query's outcome: decisions with their arithmetic, plan changes, verdicts."""
     from planopt_assets.report.terminal import print_why
     from planopt_assets.report.why import why_facts
+    from planopt_assets.store.codecs.observing import EXECUTIONS
 
-    facts = why_facts(read(workload, [query]).standings[query])
+    found = read(workload, [query])
+    production = found.snapshot.read(EXECUTIONS, purpose="production", query_id=query)
+    facts = why_facts(found.standings[query], production)
     if as_json:
         print_json(facts)
     else:

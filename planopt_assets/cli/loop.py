@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -90,6 +91,8 @@ def ui(
         str(port),
     ]
     typer.echo(f"Dagster with workload {loaded.name}: http://127.0.0.1:{port} (Ctrl-C ends it)")
+    # A shell starts its background jobs with SIGINT ignored. Dagster inherits that, and handles SIGTERM the same way.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, command, environment)
 
 

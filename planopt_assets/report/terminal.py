@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.tree import Tree
 
+from planopt_assets.decide.parallelism import remark
 from planopt_assets.model.printable import printable
 
 if TYPE_CHECKING:
@@ -86,9 +87,7 @@ def print_standings(standings: Iterable[Standing]) -> None:
         color = COLORS.get(standing.outcome, "default")
         gain = standing.gain.describe() if standing.gain else "-"
         why = escape(_decided_because(standing))
-        in_force = f"g{standing.active.generation}" if standing.active else "original"
-        if standing.active is not None and standing.active.state != "accepted":
-            in_force += f" {standing.active.state}"
+        in_force = escape(_in_force(standing, changed))
         verdict = f"[{color}]{standing.outcome}[/{color}]"
         table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
     _out().print(table)
@@ -155,8 +154,19 @@ def _alike(gates: Iterable[tuple[str, str, Gate]]) -> list[tuple[str, str, list[
     return [(query, words, names) for (query, words), names in found.items()]
 
 
+def _in_force(standing: Standing, changed: str) -> str:
+    """The generation, and its policy if that is not the one tried last."""
+    if (active := standing.active) is None:
+        return "original"
+    state = "" if active.state == "accepted" else f" {active.state}"
+    words = active.policy.describe()
+    return f"g{active.generation}{state}" + ("" if words == changed else f": {words}")
+
+
 def _decided_because(standing: Standing) -> str:
-    """Why the accepted change was proposed. For any other outcome, its reason."""
+    """For a pinned policy the person's reason, for an accepted change why it was proposed, else the outcome's reason."""
+    if standing.active is not None and standing.active.fixed:
+        return f"pinned by {standing.active.who or 'a person'}: {standing.active.reason}"
     if standing.outcome == "accept":
         return "; ".join(d.reason for d in standing.proposed)
     return standing.reason
@@ -185,7 +195,14 @@ def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
 
 def print_why(facts: dict[str, Any]) -> None:
     _out().print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
-    _out().print(f"in force: {facts['in_force']}\n", soft_wrap=True)
+    _out().print(f"in force: {facts['in_force']}", soft_wrap=True, markup=False)
+    if said := remark(tuple(facts["depends_on_cores"])):
+        _out().print(said, soft_wrap=True, markup=False)
+    for used in facts["production"]:
+        runs = f"{used['runs']} runs from {used['since']} to {used['until']}, {used['failed']} failed"
+        failure = f"; last at {used['last_failure']['at']}: {used['last_failure']['note']}" if used["failed"] else ""
+        _out().print(f"production {used['policy']}: {runs}{failure}", soft_wrap=True, markup=False)
+    _out().print()
     for decision in facts["decisions"]:
         _out().print(
             f"decide   {decision['rule']}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False
