@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
 from planopt_assets.engine.sessions.python_workers import WORKER_DEFAULTS
+from planopt_assets.engine.sessions.warehouse import warehouse_of_process
 from planopt_assets.errors import SessionMismatch, SparkFailed
 from planopt_assets.model.ids import content_id
 
@@ -80,7 +78,7 @@ def open_session(workload: Workload) -> SparkSession:
             builder = builder.config(name, value)
         builder = builder.config(_ASKED, _asked(workload.master, settings))
         if _WAREHOUSE not in settings:
-            builder = builder.config(_WAREHOUSE, _empty_folder())
+            builder = builder.config(_WAREHOUSE, warehouse_of_process())
         builder = builder.config("spark.jars", ",".join([*delta_jars(), *_user_jars(settings)]))
         try:
             found = builder.getOrCreate()
@@ -94,13 +92,6 @@ def open_session(workload: Workload) -> SparkSession:
         _raise_expression_ids(found)
     _check(found, workload.master, settings)
     return found
-
-
-def _empty_folder() -> str:
-    """Spark makes a folder for its catalog, which stays empty: not in the folder people work in, and not for long."""
-    folder = tempfile.mkdtemp(prefix="planopt-warehouse-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def _raise_expression_ids(session: SparkSession) -> None:
