@@ -1,9 +1,11 @@
-"""Settings whose good value depends on the number of cores: what was found on two is not the value for two hundred.
+"""Settings whose best value depends on the number of cores: a value found on two cores does not fit two hundred.
 
-Apart from the catalogue on purpose: its content is part of every input fingerprint, and these words change no outcome.
+They are not part of the catalogue, because the catalogue is part of every input fingerprint.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from planopt_assets.model.policy import Policy
 
@@ -25,8 +27,8 @@ def by_cores(*policies: Policy) -> tuple[str, ...]:
     return tuple(name for name in BY_CORES if name in used)
 
 
-def remark(names: tuple[str, ...]) -> str:
-    """A warning for whoever uses a policy somewhere else; empty where nothing depends on the cores.
+def remark(names: Sequence[str]) -> str:
+    """A warning before a policy is used on another cluster. Empty if nothing depends on the cores.
 
     >>> remark(("spark.sql.shuffle.partitions",))
     'spark.sql.shuffle.partitions depends on the number of cores: measure it again on a cluster with another number'

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.decide.parallelism import by_cores
 from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.steps import planned_steps
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -187,6 +188,11 @@ class Standing:
             return deciding.policy
         return self.active.policy if self.active else ORIGINAL
 
+    @property
+    def shown_policies(self) -> tuple[Policy, ...]:
+        """The policies that a summary names: what the outcome is about, and what is in force."""
+        return (self.policy, self.active.policy) if self.active else (self.policy,)
+
     def facts(self) -> dict[str, Any]:
         """One object per query, as `--json` prints it."""
         gain, deciding, active = self.gain, self.deciding, self.active
@@ -200,6 +206,7 @@ class Standing:
             "gain": asdict(gain) if gain else None,
             "active_policy": (active.policy if active else ORIGINAL).facts(),
             "active_policy_id": active.policy.id if active else ORIGINAL.id,
+            "depends_on_cores": list(by_cores(*self.shown_policies)),
             "generation": active.generation if active else 0,
             "state": active.state if active else "original",
             "state_reason": active.reason if active else "",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader
 
+from planopt_assets.decide.parallelism import remark
 from planopt_assets.report.why import why_facts
 
 if TYPE_CHECKING:
@@ -32,4 +33,9 @@ def write_report(workload: Workload, standings: Mapping[str, Standing], path: Pa
 def _view(standing: Standing) -> dict[str, Any]:
     facts = why_facts(standing)
     gain = standing.gain
-    return {**facts, "change": standing.policy.describe(), "gain_words": gain.describe() if gain else ""}
+    return {
+        **facts,
+        "change": standing.policy.describe(),
+        "gain_words": gain.describe() if gain else "",
+        "remark": remark(facts["depends_on_cores"]),
+    }

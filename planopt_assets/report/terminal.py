@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.tree import Tree
 
-from planopt_assets.decide.parallelism import remark
+from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.model.printable import printable
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planopt_assets.loop.agenda import Agenda
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.gate import Gate
+    from planopt_assets.model.policy import Policy
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.lineage import Node
 
@@ -80,6 +81,7 @@ def print_standings(standings: Iterable[Standing]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("query", "verdict", "what changed", "gain (interval)", "equal", "in force", "why"):
         table.add_column(name, overflow="fold")
+    policies: list[Policy] = []
     for standing in standings:
         deciding = standing.deciding
         equal = {True: "yes", False: "no", None: "-"}[deciding.results_equal if deciding else None]
@@ -90,7 +92,10 @@ def print_standings(standings: Iterable[Standing]) -> None:
         in_force = escape(_in_force(standing, changed))
         verdict = f"[{color}]{standing.outcome}[/{color}]"
         table.add_row(standing.query_id, verdict, changed, gain, equal, in_force, why)
+        policies += standing.shown_policies
     _out().print(table)
+    if said := remark(by_cores(*policies)):
+        _out().print(said, soft_wrap=True, markup=False)
 
 
 def print_agenda(agenda: Agenda) -> None:
@@ -164,7 +169,7 @@ def _in_force(standing: Standing, changed: str) -> str:
 
 
 def _decided_because(standing: Standing) -> str:
-    """For a pinned policy the person's reason, for an accepted change why it was proposed, else the outcome's reason."""
+    """The reason of a pin, or why the accepted change was proposed. For any other outcome, its reason."""
     if standing.active is not None and standing.active.fixed:
         return f"pinned by {standing.active.who or 'a person'}: {standing.active.reason}"
     if standing.outcome == "accept":
@@ -196,7 +201,7 @@ def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
 def print_why(facts: dict[str, Any]) -> None:
     _out().print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
     _out().print(f"in force: {facts['in_force']}", soft_wrap=True, markup=False)
-    if said := remark(tuple(facts["depends_on_cores"])):
+    if said := remark(facts["depends_on_cores"]):
         _out().print(said, soft_wrap=True, markup=False)
     for used in facts["production"]:
         runs = f"{used['runs']} runs from {used['since']} to {used['until']}, {used['failed']} failed"

@@ -20,7 +20,7 @@ def why_facts(standing: Standing, production: Sequence[Execution] = ()) -> dict[
     return {
         **standing.facts(),
         "in_force": active.describe() if active else "original",
-        "depends_on_cores": list(by_cores(*(p.policy for p in (active, *standing.candidates) if p))),
+        "depends_on_cores": list(by_cores(*standing.shown_policies, *(c.policy for c in standing.candidates))),
         "production": _production(standing, production),
         "decisions": [
             {"id": d.id, "rule": d.rule, "kind": d.kind, "reason": d.reason, "arithmetic": dict(d.arithmetic)}

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from planopt_assets.report.terminal import print_why
 from planopt_assets.report.why import why_facts
-from planopt_tests.rows import FEWER, OTHER, candidate, decision, promotion, standing, verdict
+from planopt_tests.rows import FEWER, candidate, decision, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -72,14 +71,3 @@ def test_why_holds_every_verdict_with_its_criteria() -> None:
 def test_why_is_plain_data() -> None:
     facts = why_facts(ACCEPTED)
     assert json.loads(json.dumps(facts)) == facts
-
-
-def test_why_says_which_settings_depend_on_the_number_of_cores() -> None:
-    assert why_facts(ACCEPTED)["depends_on_cores"] == ["spark.sql.shuffle.partitions"]
-    assert why_facts(standing(active=promotion(FEWER)))["depends_on_cores"] == ["spark.sql.shuffle.partitions"]
-    assert why_facts(standing(candidates=[candidate(OTHER)], active=promotion(OTHER)))["depends_on_cores"] == []
-
-
-def test_the_words_about_cores_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_why(why_facts(ACCEPTED))
-    assert "spark.sql.shuffle.partitions depends on the number of cores" in capsys.readouterr().out
