@@ -35,6 +35,23 @@ def test_a_run_in_a_read_only_folder_does_not_start(
     assert planopt("run", "--json").facts["error"]["code"] == "PLN-506"
 
 
+@pytest.mark.parametrize("command", ["demo", "ui"])
+def test_the_demo_is_not_written_into_one(
+    tmp_path: Path, planopt: Planopt, read_only: list[Path], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    place = tmp_path / "empty"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    read_only.append(place)
+    said = planopt(command)
+    assert (said.code, said.out) == (1, "")
+    assert said.err == (
+        f"PLN-506 {place}/.planopt/demo: the demo cannot be written there. "
+        "Fix: check permissions and space, or name another folder\n"
+    )
+    assert not list(place.iterdir())
+
+
 @pytest.mark.parametrize("home", ["", "elsewhere"])
 def test_neither_does_one_whose_dagster_home_is(
     folder: Path, planopt: Planopt, read_only: list[Path], monkeypatch: pytest.MonkeyPatch, home: str
