@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from planopt_assets.errors import PlanoptError, UnknownQuery
-from planopt_assets.model.printable import printable
+from planopt_assets.model.printable import printable, printable_json
 
 WorkloadOption = Annotated[
     Path, typer.Option("--workload", "-w", envvar="PLANOPT_WORKLOAD", help="The workload file.", show_default=True)
@@ -130,7 +130,7 @@ def print_json_list(head: dict[str, Any], name: str, elements: Iterable[Any]) ->
 def _json_text(facts: Any) -> str:
     import orjson
 
-    return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
+    return printable_json(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
 
 
 def say(words: str) -> None:

@@ -52,7 +52,7 @@ def run_stage(work: Stage, run: Run, query_ids: Sequence[str]) -> list[StageResu
         return work(run, query_ids)
     except PlanoptError as error:
         # `from None`: else Dagster would log Spark's text, which may contain a marked secret.
-        raise dg.Failure(description=str(error), metadata=error.facts(), allow_retries=False) from None
+        raise dg.Failure(description=printable(str(error)), metadata=error.facts(), allow_retries=False) from None
 
 
 def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
