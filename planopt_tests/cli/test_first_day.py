@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,9 @@ def test_every_mistake_concerns_its_own_query(tmp_path: Path) -> None:
     make_tables(tmp_path, files=1)
     (tmp_path / "planopt.yaml").write_text(WORKLOAD)
     (tmp_path / "long.sql").write_text("SELECT id FROM sales -- ".ljust(5_000_000, "x"))
-    done = planopt("run", "--json", cwd=tmp_path)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = planopt("run", "--json", cwd=tmp_path, env={**os.environ, "TMPDIR": str(temporary)})
     assert done.returncode == 4, done.stderr
     found = {q["id"]: (q["outcome"], q["reason"]) for q in json.loads(done.stdout)["queries"]}
     assert {query: (outcome, reason[:7]) for query, (outcome, reason) in found.items() if query != "right"} == {
@@ -48,6 +51,7 @@ def test_every_mistake_concerns_its_own_query(tmp_path: Path) -> None:
         "unbound",
     ]
     assert not (tmp_path / "spark-warehouse").exists()
+    assert not list(temporary.glob("planopt-*"))
     checked = planopt("check", "--json", cwd=tmp_path, env=NO_JAVA)
     assert checked.returncode == 3
     unobserved = {g["query"] for g in json.loads(checked.stdout)["gates"] if not g["observed"]}
