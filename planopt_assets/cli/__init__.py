@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -16,7 +16,8 @@ from planopt_assets.store.collector import collector_paused
 app = typer.Typer(
     name="planopt",
     help="Closed-loop plan optimizer for Spark SQL on Delta tables. "
-    "Exit codes: 0 done, 1 error, 2 usage, 3 regression gate failed, 5 budget of the run spent. "
+    "Exit codes: 0 done, 1 error, 2 usage, 3 a gate found a regression or (check) has no evidence, "
+    "4 a query of the run failed, 5 budget of the run spent. "
     "With --debug an error prints its stack trace.",
     no_args_is_help=True,
     add_completion=False,
@@ -44,6 +45,23 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 )
 for function in COMMANDS:
     app.command()(function)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"planopt {version('planopt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[  # its callback does it
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of `planopt` itself."""
 
 
 def main() -> NoReturn:

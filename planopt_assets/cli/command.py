@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from planopt_assets.errors import UnknownQuery
+from planopt_assets.errors import PlanoptError, UnknownQuery
+from planopt_assets.model.printable import printable, printable_json
 
 WorkloadOption = Annotated[
     Path, typer.Option("--workload", "-w", envvar="PLANOPT_WORKLOAD", help="The workload file.", show_default=True)
@@ -99,12 +100,35 @@ def load_arrow() -> None:
 def write_html(found: Read, output: Path | None = None, *, unless_shown: bool = False) -> Path:
     """Write the HTML report. The default is `.planopt/report.html` beside the workload file."""
     from planopt_assets.report.html import made_of, shows, write_report
+    from planopt_assets.store.writable import not_writable
 
-    path = output or found.workload.file.parent / ".planopt" / "report.html"
+    path = output or report_of(found.workload)
     content = made_of(found.workload, found.snapshot, found.standings)
     if unless_shown and shows(path, content):
         return path
-    return write_report(found.workload, found.standings, path, content)
+    try:
+        return write_report(found.workload, found.standings, path, content)
+    except OSError as error:
+        raise not_writable(path, "the report") from error
+
+
+def refresh_html(file: Path) -> None:
+    """Rewrite the report, if there is one, after a person changed what is in force.
+
+    The change is already stored. If the report cannot be written, the command says so and does not fail.
+    """
+    loaded = load(file)
+    if report_of(loaded).is_file():
+        try:
+            write_html(read_store(loaded))
+        except PlanoptError as error:
+            say(f"the report is not up to date: {error}")
+
+
+def report_of(workload: Any) -> Path:
+    """The report's usual path, beside the workload file."""
+    folder: Path = workload.file.parent
+    return folder / ".planopt" / "report.html"
 
 
 def print_json(facts: Any) -> None:
@@ -124,9 +148,14 @@ def print_json_list(head: dict[str, Any], name: str, elements: Iterable[Any]) ->
 def _json_text(facts: Any) -> str:
     import orjson
 
-    return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
+    return printable_json(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
 
 
 def say(words: str) -> None:
     """Print a message for a person on standard error."""
-    typer.echo(words, err=True)
+    typer.echo(printable(words), err=True)
+
+
+def answer(words: str) -> None:
+    """Print a message for a person on standard output."""
+    typer.echo(printable(words))

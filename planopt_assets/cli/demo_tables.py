@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planopt_assets.errors import ToolMissing
+from planopt_assets.store.writable import check_writable
 
 # One small file per append, no clustering: like a table after months of hourly loads.
 APPENDS = {
@@ -29,6 +30,7 @@ _PACKAGE = Path(__file__).parent.parent
 def prepare(folder: Path, scale: float, say: Callable[[str], None]) -> Path:
     """Write workload, queries and data into `folder`. Data that is already there at this scale stays."""
     shipped = next(p for p in (_PACKAGE / "examples" / "tpch", _PACKAGE.parent / "examples" / "tpch") if p.is_dir())
+    check_writable(folder, "the demo")
     folder.mkdir(parents=True, exist_ok=True)
     for source in (shipped / "planopt.yaml", *sorted((shipped / "queries").iterdir())):
         target = folder / source.relative_to(shipped)

@@ -50,8 +50,11 @@ def why(
     """Show what led to a query's outcome: decisions with their arithmetic, plan changes, verdicts."""
     from planopt_assets.report.terminal import print_why
     from planopt_assets.report.why import why_facts
+    from planopt_assets.store.codecs.observing import EXECUTIONS
 
-    facts = why_facts(read(workload, [query]).standings[query])
+    found = read(workload, [query])
+    production = found.snapshot.read(EXECUTIONS, purpose="production", query_id=query)
+    facts = why_facts(found.standings[query], production)
     if as_json:
         print_json(facts)
     else:
@@ -92,8 +95,15 @@ def diff(
         print_diff(facts)
 
 
-def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
-    """Check the regression gates on stored rows. A failed gate of severity error exits with 3."""
+def check(
+    queries: QueriesArgument = None,
+    allow_unobserved: Annotated[
+        bool, typer.Option("--allow-unobserved", help="Do not fail for gates without evidence.")
+    ] = False,
+    workload: WorkloadOption = DEFAULT,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the regression gates on stored rows. A gate of severity error, or one without evidence, exits with 3."""
     from planopt_assets.report.terminal import print_gates
 
     found = read(workload, queries)
@@ -110,7 +120,8 @@ def check(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, a
         )
     else:
         print_gates(gates)
-    if any(gate.severe for answers in gates.values() for gate in answers.values()):
+    answered = [gate for answers in gates.values() for gate in answers.values()]
+    if any(gate.severe or not (gate.observed or allow_unobserved) for gate in answered):
         raise typer.Exit(3)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,7 @@ from planopt_assets.cli.command import (
     print_json,
     print_json_list,
     read_store,
+    report_of,
     say,
     write_html,
 )
@@ -90,6 +92,8 @@ def ui(
         str(port),
     ]
     typer.echo(f"Dagster with workload {loaded.name}: http://127.0.0.1:{port} (Ctrl-C ends it)")
+    # A shell starts its background jobs with SIGINT ignored. Dagster inherits that, and handles SIGTERM the same way.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, command, environment)
 
 
@@ -110,7 +114,10 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     if todo:
         from planopt_assets.definitions import defs
         from planopt_assets.defs.instance import run_loop
+        from planopt_assets.store.writable import check_writable
 
+        check_writable(loaded.store, "the store")
+        check_writable(report_of(loaded).parent, "the report")
         gc.enable()  # off while a store is read; a run takes long
         with Progress(loaded.name, todo, quiet=as_json) as progress:
             run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority)
@@ -132,22 +139,25 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
         print_standings(shown)
         print_closing(loaded, path)
-    _exit_on_regression(found, chosen)
-    left = [s.query_id for s in shown if s.unjudged]
-    if left:
-        say(f"the budget of the run was spent before {', '.join(left)}: run again to continue")
-        raise typer.Exit(5)
+    exit_as_it_went(found, chosen)
 
 
-def _exit_on_regression(found: Read, queries: list[str]) -> None:
-    """Exit with 3 if a gate failed with severity error, such as a regressed policy or a changed plan."""
+def exit_as_it_went(found: Read, queries: list[str]) -> None:
+    """Exit code 3 for a regression, else 4 for a query that failed, else 5 for one that the budget did not reach."""
+    standings = [found.standings[q] for q in queries]
     severe = [
         f"{query}: {name}: {gate.words}"
         for name, answers in found.gates(queries).items()
         for query, gate in answers.items()
         if gate.severe
     ]
+    failed = [f"{s.query_id}: {s.reason}" for s in standings if s.failed]
+    left = [s.query_id for s in standings if s.unjudged]
     for words in severe:
         say(f"regression: {words}")
-    if severe:
-        raise typer.Exit(3)
+    for words in failed:
+        say(f"failed: {words}")
+    if left:
+        say(f"the budget of the run was spent before {', '.join(left)}: run again to continue")
+    if code := 3 if severe else 4 if failed else 5 if left else 0:
+        raise typer.Exit(code)

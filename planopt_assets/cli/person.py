@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, load_known, print_json
+from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, answer, load_known, print_json, refresh_html
 
 ReasonOption = Annotated[str, typer.Option(help="Why; it is stored.")]
 ByOption = Annotated[str | None, typer.Option(metavar="NAME", help="Who; default: the user of this machine.")]
@@ -32,7 +32,7 @@ def accept(
     if as_json:
         print_json({"query": query, "accepted": observation})
     else:
-        typer.echo(f"{query}: the plan of {observation} is accepted")
+        answer(f"{query}: the plan of {observation} is accepted")
 
 
 def promote(
@@ -53,7 +53,8 @@ def promote(
         print_json({"queries": [{"id": r.query_id, "changed": r.changed, "summary": r.summary} for r in results]})
     else:
         for result in results:
-            typer.echo(f"{result.query_id}: {result.summary}")
+            answer(f"{result.query_id}: {result.summary}")
+    refresh_html(workload)
 
 
 def pin(
@@ -81,7 +82,7 @@ def pin(
     chosen = {name.strip(): value.strip() for name, _, value in pairs}
     run = _run_by_hand(workload, query)
     result = pin_policy(run, query, settings=chosen, policy_id=policy, reason=reason, who=_who(by))
-    _print_change(result, as_json=as_json)
+    _print_change(result, workload, as_json=as_json)
 
 
 def unpin(
@@ -95,7 +96,7 @@ def unpin(
     from planopt_assets.loop.by_person import unpin as unpin_policy
 
     result = unpin_policy(_run_by_hand(workload, query), query, reason=reason, who=_who(by))
-    _print_change(result, as_json=as_json)
+    _print_change(result, workload, as_json=as_json)
 
 
 class Target(StrEnum):
@@ -118,7 +119,7 @@ def rollback(
 
     run = _run_by_hand(workload, query)
     result = roll_back(run, query, to="last_good" if to is Target.good else "original", reason=reason, who=_who(by))
-    _print_change(result, as_json=as_json)
+    _print_change(result, workload, as_json=as_json)
 
 
 def _run_by_hand(file: Path, query: str) -> Any:
@@ -141,9 +142,11 @@ def _who(name: str | None) -> str:
         return "a person"
 
 
-def _print_change(result: Any, *, as_json: bool) -> None:
+def _print_change(result: Any, file: Path, *, as_json: bool) -> None:
+    """Print the change, then rewrite the report."""
     if as_json:
         facts = {"id": result.query_id, "changed": result.changed, "summary": result.summary}
         print_json({**facts, **result.numbers, **result.words})
     else:
-        typer.echo(f"{result.query_id}: {result.summary}")
+        answer(f"{result.query_id}: {result.summary}")
+    refresh_html(file)

@@ -32,7 +32,8 @@ def log_evaluations(context: dg.OpExecutionContext, name: str, gates: dict[str, 
 
 def _metadata(gate: Gate) -> dict[str, Any]:
     details = {"details": dg.MetadataValue.md(gate.details)} if gate.details else {}
-    return {"words": dg.MetadataValue.text(gate.words), **gate.numbers, **details}
+    words = {"words": dg.MetadataValue.text(gate.words), "observed": dg.MetadataValue.bool(gate.observed)}
+    return {**words, **gate.numbers, **details}
 
 
 def _severity(gate: Gate) -> dg.AssetCheckSeverity:
@@ -48,7 +49,7 @@ def _check(name: str) -> dg.AssetChecksDefinition:
     def check(context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource) -> dg.AssetCheckResult:
         run = workspace.run(context.run.run_id, progress_to_log(context.op_execution_context))
         gates = gates_of(run, name, list(context.partition_keys))
-        worst = min(gates.values(), key=lambda g: (not g.severe, g.passed))
+        worst = min(gates.values(), key=lambda g: (not g.severe, g.passed, not g.observed))
         failed = [q for q, g in gates.items() if not g.passed]
         if len(gates) > 1:
             log_evaluations(context.op_execution_context, name, gates)

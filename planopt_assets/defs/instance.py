@@ -13,6 +13,7 @@ from planopt_assets.defs import names
 from planopt_assets.defs.dead_runs import PROCESS_TAG, end_dead_runs, this_process
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.errors import RunFailed
+from planopt_assets.store.writable import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +27,11 @@ _PACKAGE = Path(__file__).parent.parent
 
 def dagster_home(workload: Workload) -> Path:
     """`DAGSTER_HOME` if it is set, else a folder beside the workload file with planopt's `dagster.yaml`."""
-    if home := os.environ.get("DAGSTER_HOME"):
-        return Path(home)
-    home_path = workload.file.parent / ".planopt" / "dagster"
+    home = os.environ.get("DAGSTER_HOME")
+    home_path = Path(home) if home else workload.file.parent / ".planopt" / "dagster"
+    check_writable(home_path, "Dagster's storage")
+    if home:
+        return home_path
     home_path.mkdir(parents=True, exist_ok=True)
     shipped = next(f for f in (_PACKAGE / "dagster.yaml", _PACKAGE.parent / "dagster.yaml") if f.is_file())
     if not (home_path / "dagster.yaml").exists():

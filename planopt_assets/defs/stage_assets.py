@@ -9,6 +9,7 @@ from planopt_assets.defs import names
 from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.run import Run, StageResult
+from planopt_assets.model.printable import printable
 
 Stage = Callable[[Run, Sequence[str]], list[StageResult]]
 
@@ -51,7 +52,7 @@ def run_stage(work: Stage, run: Run, query_ids: Sequence[str]) -> list[StageResu
         return work(run, query_ids)
     except PlanoptError as error:
         # `from None`: else Dagster would log Spark's text, which may contain a marked secret.
-        raise dg.Failure(description=str(error), metadata=error.facts(), allow_retries=False) from None
+        raise dg.Failure(description=printable(str(error)), metadata=error.facts(), allow_retries=False) from None
 
 
 def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
@@ -87,4 +88,4 @@ def column_lineage(result: StageResult) -> dict[str, Any]:
 
 
 def progress_to_log(context: dg.AssetExecutionContext | dg.OpExecutionContext) -> Callable[[str, str, str], None]:
-    return lambda stage, query, words: context.log.info(f"{stage} {query}: {words}")
+    return lambda stage, query, words: context.log.info(printable(f"{stage} {query}: {words}"))

@@ -12,6 +12,7 @@ from planopt_assets.errors.base import (
     PlanoptError,
 )
 from planopt_assets.errors.commands import (
+    FolderNotWritable,
     NotExportable,
     NothingToRun,
     RunFailed,
@@ -93,6 +94,7 @@ __all__ = [
     "FileNotText",
     "FileTooLarge",
     "FileUnreadable",
+    "FolderNotWritable",
     "JarsMissing",
     "JavaMissing",
     "JavaTooOld",

@@ -33,3 +33,9 @@ class NothingToRun(PlanoptError):
     """`tuned` got no text or callable, and the workload has none for the query."""
 
     code = "PLN-505"
+
+
+class FolderNotWritable(PlanoptError):
+    """A folder that a command has to write to cannot be written."""
+
+    code = "PLN-506"

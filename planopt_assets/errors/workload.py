@@ -87,7 +87,7 @@ class DuplicateQueryId(WorkloadError):
 
 
 class SqlFileUnreadable(WorkloadError):
-    """An SQL file is missing, not a local regular file, not UTF-8 text, empty, or larger than 1 MiB."""
+    """An SQL file is missing, not a local regular file, not UTF-8 text, empty, or larger than 64 MiB."""
 
     code = "PLN-011"
 

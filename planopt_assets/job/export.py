@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.engine.frames.carried import not_carried
 from planopt_assets.errors import NotExportable
 from planopt_assets.job.json_stream import json_object
@@ -42,6 +43,12 @@ class Exported:
             return f"{self.query_id}: original, nothing to set"
         return f"{self.query_id}, generation {self.generation}: {self.policy.describe()}"
 
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be said of it in comments: the policy, and whether it fits another cluster."""
+        said = "" if self.missing else remark(by_cores(self.policy))
+        return [self.headline, *([said] if said else [])]
+
     def why_not(self, form: Format) -> str:
         """Why this format cannot hold the policy. Empty if it can."""
         if self.missing:
@@ -57,6 +64,7 @@ class Exported:
             "promotion_id": self.promotion_id,
             "policy_id": self.policy.id,
             **self.policy.facts(),
+            "depends_on_cores": list(by_cores(self.policy)),
             "sql": self.sql,
             "not_exported": self.missing or None,
         }
@@ -95,53 +103,71 @@ def rendered(workload: str, queries: Iterable[Exported], form: Format) -> Iterat
     >>> one = Exported("by_shop", 1, Policy.of({"spark.sql.shuffle.partitions": "2"}), "pro-by_shop-g1", "SELECT 1")
     >>> print(*rendered("sales", [one], "submit"), sep="", end="")
     # by_shop, generation 1: shuffle.partitions=2
-    --conf spark.sql.shuffle.partitions=2
+    # spark.sql.shuffle.partitions depends on the number of cores: measure it again on a cluster with another number
+    # paste this command and add your application at its end
+    spark-submit \\
+      --conf spark.sql.shuffle.partitions=2 \\
     """
     if form == "json":
         yield from json_object({"workload": workload}, "queries", (q.facts() for q in queries))
         yield "\n"
     elif form == "python":
         yield from _python(workload, queries)
+    elif form == "sql":
+        yield from _statements(queries)
     else:
-        yield from _blocks(queries, form)
+        yield from _application(queries, form)
 
 
-def _blocks(queries: Iterable[Exported], form: Format) -> Iterator[str]:
-    comment, separator = ("--", "\n") if form == "sql" else ("#", "")
-    application = _Application(form)
+def _statements(queries: Iterable[Exported]) -> Iterator[str]:
     for position, query in enumerate(queries):
+        why = query.why_not("sql")
+        lines = [f"-- {said}" for said in query.remarks]
+        lines += [f"-- not exported: {why}"] if why else _sql(query)
+        yield ("\n" if position else "") + "\n".join(lines) + "\n"
+
+
+def _application(queries: Iterable[Exported], form: Format) -> Iterator[str]:
+    """Every query in comments, then the settings that all of them share."""
+    application = _Application(form)
+    for query in queries:
         why = query.why_not(form)
-        if form in _SETTINGS_ONLY and not why:
-            application.take(query)
-        lines = [f"{comment} {query.headline}"]
-        lines += [f"{comment} not exported: {why}"] if why else _LINES[form](query)
-        yield (separator if position else "") + "\n".join(lines) + "\n"
+        application.take(query.query_id, {} if why else dict(query.policy.settings))
+        remarks = [query.headline, f"not exported: {why}"] if why else query.remarks
+        yield "".join(f"# {said}\n" for said in remarks)
+    settings = application.settings
+    if form == "submit" and settings:  # comments cannot stand inside a command that goes over several lines
+        yield "# paste this command and add your application at its end\nspark-submit \\\n"
+    for name, value in settings.items():
+        yield f"  --conf {shlex.quote(f'{name}={value}')} \\\n" if form == "submit" else f"{name} {value}\n"
 
 
 class _Application:
-    """Settings of a whole application. Two queries with different values for one setting cannot share it."""
+    """Settings of a whole application. Two queries with different values for one setting cannot share it.
+
+    Not set is a value too: the policy of one query was never proven for the others.
+    """
 
     def __init__(self, form: Format) -> None:
         self._form = form
-        self._seen: dict[str, tuple[str, str]] = {}  # setting -> query that asked first, its value
+        self._first: str | None = None  # the query whose settings the others must have
+        self.settings: dict[str, str] = {}
 
-    def take(self, query: Exported) -> None:
-        for name, value in query.policy.settings:
-            other, its_value = self._seen.setdefault(name, (query.query_id, value))
-            if its_value != value:
-                raise NotExportable(
-                    f"{name} is {its_value} for {other} and {value} for {query.query_id}; an application has one value",
-                    where=self._form,
-                    fix="export one query at a time, or use `--format sql` or `--format python`",
-                )
+    def take(self, query_id: str, settings: dict[str, str]) -> None:
+        if self._first is None:
+            self._first, self.settings = query_id, settings
+        if (name := _differing(self.settings, settings)) is None:
+            return
+        raise NotExportable(
+            f"{name} is {self.settings.get(name, 'not set')} for {self._first} and {settings.get(name, 'not set')} "
+            f"for {query_id}; an application has one value",
+            where=self._form,
+            fix="export one query at a time, or use `--format sql` or `--format python`",
+        )
 
 
-def _defaults(query: Exported) -> list[str]:
-    return [f"{name} {value}" for name, value in query.policy.settings]
-
-
-def _submit(query: Exported) -> list[str]:
-    return [f"--conf {shlex.quote(f'{name}={value}')}" for name, value in query.policy.settings]
+def _differing(one: dict[str, str], other: dict[str, str]) -> str | None:
+    return next((name for name in {**one, **other} if one.get(name) != other.get(name)), None)
 
 
 def _sql(query: Exported) -> list[str]:
@@ -149,9 +175,6 @@ def _sql(query: Exported) -> list[str]:
     settings = query.policy.settings
     text = [f"{query.sql.strip().removesuffix(';').rstrip()};"] if query.sql else ["-- run the query here"]
     return [*(f"SET {name}={value};" for name, value in settings), *text, *(f"RESET {name};" for name, _ in settings)]
-
-
-_LINES = {"spark-defaults": _defaults, "submit": _submit, "sql": _sql}
 
 
 def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:
@@ -162,7 +185,7 @@ def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:
         "SQL = {}  # queries whose policy has hints or rewrites\n"
     )
     for query in queries:
-        yield f"\n# {query.headline}\n"
+        yield "\n" + "".join(f"# {said}\n" for said in query.remarks)
         if query.missing:
             yield f"# not exported: {query.missing}\n"
             continue

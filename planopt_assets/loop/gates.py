@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.loop import verdict_gates as validated
 from planopt_assets.loop.histories import histories
+from planopt_assets.model.gate import Gate
 from planopt_assets.model.observation import ObservationHistory
 from planopt_assets.observe import gates as observed
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
-    from planopt_assets.model.gate import Gate
     from planopt_assets.store.snapshot import Snapshot
 
 
@@ -88,6 +88,10 @@ def _answer(
     check: Check, query: str, found: Mapping[str, ObservationHistory], standings: Mapping[str, Standing]
 ) -> Gate:
     if check.of_history is not None:
-        return check.of_history(found[query])
-    assert check.of_standing is not None
-    return check.of_standing(standings[query])
+        answer = check.of_history(found[query])
+    else:
+        assert check.of_standing is not None
+        answer = check.of_standing(standings[query])
+    # What was seen before the table went away says nothing about the query of today.
+    missing = standings[query].missing if answer.passed else None
+    return answer if missing is None else Gate.without_evidence(str(missing))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.loop.standings import standings
 from planopt_assets.loop.steps import UNCHANGED, Step, step
 from planopt_assets.model.redaction import redact
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from planopt_assets.engine.delta.pins import Pins
     from planopt_assets.engine.workspace import Workspace
     from planopt_assets.loop.standing import Standing
+    from planopt_assets.model.policy import Policy
     from planopt_assets.model.promotion import Chain, Promotion
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.store import Nouns, Store
@@ -117,4 +119,10 @@ def words_of(chain: Chain) -> dict[str, str]:
     """State and reason of what is in force, for Dagster and `--json`."""
     if not chain:
         return {"state": "original", "reason": "nothing was ever promoted"}
-    return {"state": chain[-1].state, "reason": chain[-1].reason}
+    return {"state": chain[-1].state, "reason": chain[-1].reason, **remark_on(chain[-1].policy)}
+
+
+def remark_on(*policies: Policy) -> dict[str, str]:
+    """What to know before these policies are used on another cluster. Empty if nothing depends on its cores."""
+    said = remark(by_cores(*policies))
+    return {"remark": said} if said else {}

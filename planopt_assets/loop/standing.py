@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.decide.parallelism import by_cores
 from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.steps import planned_steps
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -17,6 +18,7 @@ from planopt_assets.promote.chain import spent
 from planopt_assets.replan.candidates import Proposed, Tried, combination, next_singles
 
 if TYPE_CHECKING:
+    from planopt_assets.errors import TableUnreadable
     from planopt_assets.model.candidate import Candidate
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.observation import PlanArtifact
@@ -46,6 +48,7 @@ class Standing:
     canonical_fingerprint: str | None = None  # with the two below: which past verdicts count, and where these will
     context_hash: str | None = None
     input_bytes: int | None = None
+    missing: TableUnreadable | None = None  # a table that it names is missing: it cannot run
     changes: tuple[str, ...] = ()  # since the last observation; empty where it still stands, or there is none
     due: Expire | Revert | None = None  # what watch found and nobody has written yet
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
@@ -59,6 +62,11 @@ class Standing:
     @property
     def observed(self) -> bool:
         return bool(self.artifacts)
+
+    @property
+    def never_observed(self) -> bool:
+        """On no inputs at all."""
+        return not self.artifacts and not self.changes
 
     @property
     def failed(self) -> bool:
@@ -157,7 +165,7 @@ class Standing:
     @property
     def reason(self) -> str:
         if not self.observed:
-            return "not run on these inputs yet"
+            return f"it cannot run: {self.missing}" if self.missing else "not run on these inputs yet"
         if not self.captured:
             return next(a.error or a.status for a in self.artifacts if not a.captured)
         if deciding := self.deciding:
@@ -180,6 +188,11 @@ class Standing:
             return deciding.policy
         return self.active.policy if self.active else ORIGINAL
 
+    @property
+    def shown_policies(self) -> tuple[Policy, ...]:
+        """The policies that a summary names: what the outcome is about, and what is in force."""
+        return (self.policy, self.active.policy) if self.active else (self.policy,)
+
     def facts(self) -> dict[str, Any]:
         """One object per query, as `--json` prints it."""
         gain, deciding, active = self.gain, self.deciding, self.active
@@ -193,6 +206,7 @@ class Standing:
             "gain": asdict(gain) if gain else None,
             "active_policy": (active.policy if active else ORIGINAL).facts(),
             "active_policy_id": active.policy.id if active else ORIGINAL.id,
+            "depends_on_cores": list(by_cores(*self.shown_policies)),
             "generation": active.generation if active else 0,
             "state": active.state if active else "original",
             "state_reason": active.reason if active else "",

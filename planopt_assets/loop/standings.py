@@ -17,6 +17,7 @@ from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.versions import contract
 from planopt_assets.loop.watching import Watch
 from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
+from planopt_assets.observe.sql.named_tables import named_tables
 from planopt_assets.promote.lifecycle import lifecycles
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.codecs.observing import LAYOUTS
@@ -47,8 +48,9 @@ def standings(
     ids = None if query_ids is None else {q.id for q in asked}
     artifacts = grouped(artifacts_of(snapshot, ids), lambda a: a.query_id)
     candidates = grouped(snapshot.read(CANDIDATES, query_id=ids), lambda c: c.query_id)
+    gone = _gone(workload, pins)
     inputs = {
-        q.id: _inputs(workload, q, sources[q.id], artifacts.get(q.id, []), candidates.get(q.id, []), pins)
+        q.id: _inputs(workload, q, sources[q.id], artifacts.get(q.id, []), candidates.get(q.id, []), pins, gone)
         for q in asked
     }
     current = {i.fingerprint for i in inputs.values() if i.fingerprint is not None}
@@ -82,6 +84,7 @@ def standings(
             canonical_fingerprint=canonical_identity(now.artifacts),
             context_hash=_context(workload, query, now, layouts),
             input_bytes=_total([weights.get(a.observation_id) for a in now.artifacts]),
+            missing=now.missing,
             changes=now.changes,
             due=watch.due(query.id, now.fingerprint),
             unlinked=any(p.id not in linked for p in chain),
@@ -99,6 +102,7 @@ class _Inputs:
     read: tuple[PinnedTable, ...] | None
     artifacts: Sequence[PlanArtifact]
     changes: tuple[str, ...]
+    missing: TableUnreadable | None
 
 
 def _inputs(
@@ -108,6 +112,7 @@ def _inputs(
     artifacts: Sequence[PlanArtifact],
     candidates: Sequence[Candidate],
     pins: Pins,
+    gone: Mapping[str, TableUnreadable],
 ) -> _Inputs:
     own = query_fingerprint(query, source)
     spelling = _spelling(workload, query, own, artifacts, candidates, pins)
@@ -116,7 +121,23 @@ def _inputs(
     fingerprint = _current_inputs(workload, query, spelling, known, read)
     # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
     seen = _last_run([a for a in known if a.input_fingerprint == fingerprint])
-    return _Inputs(own, fingerprint, read, seen, () if seen else _changes(artifacts, known, read))
+    settled = seen and not any(a.status == "failed" for a in seen)
+    missing = None if settled or not gone else _missing(query, known, gone)
+    return _Inputs(own, fingerprint, read, seen, () if seen else _changes(artifacts, known, read), missing)
+
+
+def _gone(workload: Workload, pins: Pins) -> dict[str, TableUnreadable]:
+    """The registered tables whose folder is missing, by name in lower case."""
+    return {t.name.lower(): error for t in workload.tables if t.path and (error := pins.missing(t.name, t.path))}
+
+
+def _missing(
+    query: Query, known: Sequence[PlanArtifact], gone: Mapping[str, TableUnreadable]
+) -> TableUnreadable | None:
+    """A missing table that the query surely reads: by its last observation, or by its text."""
+    captured = next((a for a in reversed(known) if a.captured), None)
+    read = {t.name.lower() for t in captured.tables} if captured else named_tables(query.sql or "")
+    return next((error for name, error in gone.items() if name in read), None)
 
 
 def _spelling(

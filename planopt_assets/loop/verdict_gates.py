@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planopt_assets.model.gate import Gate
+from planopt_assets.model.gate import NEVER_RAN, Gate
 from planopt_assets.model.policy import ORIGINAL
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ def results_equal(standing: Standing) -> Gate:
         return Gate(False, True, "a verdict accepts a candidate whose result is not the same")
     if wrong:
         return Gate(False, False, f"{len(wrong)} candidate(s) rejected: {wrong[0].reason}")
+    if not standing.verdicts and standing.never_observed:
+        return Gate.without_evidence(NEVER_RAN)
+    if not standing.verdicts and (failed := [a for a in standing.artifacts if a.status == "failed"]):
+        return Gate.without_evidence(f"the query failed ({failed[0].error_code})")
     compared = sum(v.results_equal is True for v in standing.verdicts)
     return Gate(
         True, False, f"{compared} candidate(s) compared over the whole result" if compared else "no candidate was tried"
@@ -30,6 +34,8 @@ def not_regressed(standing: Standing) -> Gate:
     A pin is a person's business: what speaks against it is told, and is a regression only if its result is wrong.
     """
     active = standing.active
+    if active is None and standing.never_observed:
+        return Gate.without_evidence(NEVER_RAN)  # a store that was lost has no policies either
     if active is None:
         return Gate(True, False, "the query runs as original")
     policy, promoted_by = active.policy, standing.promoted_by

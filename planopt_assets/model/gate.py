@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+NEVER_RAN = "the query never ran"
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Passed or not; a `severe` failure is a regression, any other is something to look at."""
+    """Passed or not; a `severe` failure is a regression, any other is something to look at.
+
+    A gate without evidence is neither: it is not `observed`, and not passed.
+
+    >>> Gate.without_evidence("the query never ran")
+    Gate(passed=False, severe=False, words='not observed: the query never ran', details='', numbers={}, observed=False)
+    """
 
     passed: bool
     severe: bool
     words: str
     details: str = ""  # Markdown, for people who want to know more
     numbers: dict[str, float] = field(default_factory=dict)  # plotted over time
+    observed: bool = True  # False: nothing in the store answers it
+
+    @classmethod
+    def without_evidence(cls, why: str) -> Gate:
+        """The answer where nothing was looked at."""
+        return cls(False, False, f"not observed: {why}", observed=False)

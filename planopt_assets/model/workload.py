@@ -10,6 +10,8 @@ Objective = Literal["cpu", "latency", "bytes"]
 Mode = Literal["observe", "advise", "auto"]
 CaptureTier = Literal["always_on", "debug"]
 Scalar = str | int | float | bool | None
+LONGEST_SQL = 1024 * 1024
+"""Bytes of a query's text; the SQL gate refuses a longer one."""
 
 
 @dataclass(frozen=True, slots=True)

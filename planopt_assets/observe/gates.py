@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any
 
 from planopt_assets.model.bundle import differing
-from planopt_assets.model.gate import Gate
+from planopt_assets.model.gate import NEVER_RAN, Gate
 from planopt_assets.model.observation import Observation, ObservationHistory, PlanArtifact
 from planopt_assets.model.table_record import TableRecord
 from planopt_assets.observe.plans.diff import plan_diff
@@ -24,13 +24,21 @@ def _of_captured(gate: Callable[[ObservationHistory, Observation], Gate]) -> Cal
     @wraps(gate)
     def asked(history: ObservationHistory) -> Gate:
         if history.last is None:
-            return Gate(True, False, "not observed yet")
+            return Gate.without_evidence(NEVER_RAN)
         if not history.last.captured:
-            missed = next(a for a in history.last.artifacts if not a.captured)
-            return Gate(True, False, f"nothing to look at: the query was {missed.status} ({missed.error_code})")
+            return _without_plan(history.last)
         return gate(history, history.last)
 
     return asked
+
+
+def _without_plan(last: Observation) -> Gate:
+    """A refusal is an answer: nothing of the query runs. A failure is none."""
+    missed = next((a for a in last.artifacts if a.status == "failed"), None)
+    if missed is not None:
+        return Gate.without_evidence(f"the query failed ({missed.error_code})")
+    missed = next(a for a in last.artifacts if not a.captured)
+    return Gate(True, False, f"nothing to look at: the query was {missed.status} ({missed.error_code})")
 
 
 def _of_bundle(gate: Callable[[ObservationHistory, Observation], Gate]) -> Callable[[ObservationHistory], Gate]:
@@ -39,7 +47,7 @@ def _of_bundle(gate: Callable[[ObservationHistory, Observation], Gate]) -> Calla
     @wraps(gate)
     def asked(history: ObservationHistory, last: Observation) -> Gate:
         if any(a.bundle_hash is None for a in last.artifacts):
-            return Gate(True, False, "nothing to look at: an older planopt observed it and did not record this")
+            return Gate.without_evidence("an older planopt observed it and did not record this")
         return gate(history, last)
 
     return _of_captured(asked)
@@ -159,9 +167,9 @@ def _planned_on(artifact: PlanArtifact) -> tuple[Any, ...]:
 def protocol_compatible(history: ObservationHistory) -> Gate:
     """Does this engine know every feature of the tables that the query reads?"""
     if history.last is None:
-        return Gate(True, False, "not observed yet")
+        return Gate.without_evidence(NEVER_RAN)
     if not any(a.captured or a.error_code == "PLN-212" for a in history.last.artifacts):
-        return Gate(True, False, "nothing to look at: which tables the query reads is not known")
+        return _without_plan(history.last)
     tables = {t.table: t for t in history.last.tables}.values()
     unreadable = [
         f"{t.table} needs {', '.join(t.unknown_reader_features)}" for t in tables if t.unknown_reader_features
@@ -175,11 +183,14 @@ def protocol_compatible(history: ObservationHistory) -> Gate:
 
 def contract_kept(history: ObservationHistory) -> Gate:
     """Do the tables still have the schema and the constraints that they had when last looked at?"""
+    if history.last is None:
+        return Gate.without_evidence(NEVER_RAN)
     then = _contract([t for o in history.observations[:-1] for t in o.tables])
-    now = _contract(history.last.tables if history.last else ())
+    now = _contract(history.last.tables)
     both = then.keys() & now.keys()
-    if history.last is None or not both:
-        return Gate(True, False, "nothing to compare with yet")
+    if not both:
+        looked = history.last.captured or now
+        return Gate(True, False, "nothing to compare with yet") if looked else _without_plan(history.last)
     if history.last.ids & history.accepted:
         return Gate(True, False, "accepted as it is now")
     drifts = contract_drift({t: then[t] for t in both}, {t: now[t] for t in both})

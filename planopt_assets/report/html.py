@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets import __version__
+from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.model.ids import content_id
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def _view(standing: Standing) -> dict[str, Any]:
         "id": standing.query_id,
         "outcome": standing.outcome,
         "reason": standing.reason,
+        "remark": remark(by_cores(*standing.shown_policies, *(c.policy for c in standing.candidates))),
         "change": standing.policy.describe(),
         "gain": gain,
         "gain_words": gain.describe() if gain else "",

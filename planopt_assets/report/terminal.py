@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from rich.tree import Tree
 
+from planopt_assets.decide.parallelism import by_cores, remark
+from planopt_assets.model.printable import printable
 from planopt_assets.report.columns import Cell, print_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.console import ConsoleOptions, RenderableType
 
     from planopt_assets.loop.agenda import Agenda, Item
     from planopt_assets.loop.standing import Standing
@@ -24,9 +30,23 @@ if TYPE_CHECKING:
 
 COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
 _NEEDS = {"needed": "yellow", "done": "green", "depends": "", "off": "dim"}
-_WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width; the default would fold at 80
-_OUT = Console(highlight=False, width=_WIDTH)
-_ERR = Console(stderr=True, highlight=False)
+
+
+class _Terminal(Console):
+    """Shows text from outside without its control characters: those that reach the terminal are rich's own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+def _out() -> Console:
+    """Standard output as it is now. A pipe has no width: as wide as `COLUMNS` says, and without it not folded at 80."""
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return _Terminal(highlight=False, width=None if known else 160)
+
+
+_ERR = _Terminal(stderr=True, highlight=False)
 
 
 class Progress:
@@ -38,7 +58,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if not self._quiet:
-            _ERR.print(f"{self._workload}: {len(self._queries)} queries to run; starting Spark")
+            _ERR.print(f"{self._workload}: {len(self._queries)} queries to run")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,8 +77,11 @@ class Progress:
 
 
 def print_standings(standings: Iterable[Standing]) -> None:
+    shown = list(standings)
     header = ("query", "verdict", "what changed", "gain (interval)", "equal", "in force", "why")
-    print_columns(_OUT, header, map(_standing_row, standings))
+    print_columns(_out(), header, map(_standing_row, shown))
+    if said := remark(by_cores(*(policy for standing in shown for policy in standing.shown_policies))):
+        _out().print(said, soft_wrap=True, markup=False)
 
 
 def _standing_row(standing: Standing) -> list[str | Cell]:
@@ -66,10 +89,7 @@ def _standing_row(standing: Standing) -> list[str | Cell]:
     equal = {True: "yes", False: "no", None: "-"}[deciding.results_equal if deciding else None]
     changed = standing.policy.describe() if outcome in ("accept", "reject", "inconclusive") else "-"
     gain = standing.gain.describe() if standing.gain else "-"
-    in_force = f"g{standing.active.generation}" if standing.active else "original"
-    if standing.active is not None and standing.active.state != "accepted":
-        in_force += f" {standing.active.state}"
-    verdict = Cell(outcome, COLORS.get(outcome, ""))
+    verdict, in_force = Cell(outcome, COLORS.get(outcome, "")), _in_force(standing, changed)
     return [standing.query_id, verdict, changed, gain, equal, in_force, _decided_because(standing)]
 
 
@@ -77,9 +97,9 @@ def print_agenda(agenda: Agenda) -> None:
     """One line per query: the need of each stage, the expected gain and cost of its trial, and its place."""
     stages = [s.stage for i in agenda.items[:1] for s in i.steps]
     rows = (_item_row(item, facts["order"]) for item, facts in zip(agenda.items, agenda.facts(), strict=True))
-    print_columns(_OUT, ("#", "query", *stages, "saves", "trial", "rank", "why"), rows)
+    print_columns(_out(), ("#", "query", *stages, "saves", "trial", "rank", "why"), rows)
     if not agenda.queries:
-        _OUT.print("Nothing to do: queries, tables and settings are unchanged since the last run.")
+        _out().print("Nothing to do: queries, tables and settings are unchanged since the last run.")
 
 
 def _item_row(item: Item, order: int | None) -> list[str | Cell]:
@@ -99,43 +119,68 @@ def _item_row(item: Item, order: int | None) -> list[str | Cell]:
 
 
 def print_diff(facts: dict[str, Any]) -> None:
-    _OUT.print(f"{facts['id']}: original -> {facts['policy']} ({facts['role']})", style="bold", markup=False)
-    _OUT.print(facts["diff"] or "the plan does not change", markup=False, soft_wrap=True)
-    _OUT.print("\ntext, since the previous observation:" if facts["edits"] else "\nthe text is unchanged")
+    _out().print(f"{facts['id']}: original -> {facts['policy']} ({facts['role']})", style="bold", markup=False)
+    _out().print(facts["diff"] or "the plan does not change", markup=False, soft_wrap=True)
+    _out().print("\ntext, since the previous observation:" if facts["edits"] else "\nthe text is unchanged")
     for edit in facts["edits"]:
-        _OUT.print(f"  {edit}", markup=False, soft_wrap=True)
+        _out().print(f"  {edit}", markup=False, soft_wrap=True)
 
 
 def print_gates(gates: Mapping[str, Mapping[str, Gate]]) -> None:
     """Failed gates with their reason, then how many passed. So a run without failures still prints a line."""
-    failed = [(name, query, gate) for name, of in gates.items() for query, gate in of.items() if not gate.passed]
-    if failed:
-        rows = (
+    asked = [(name, query, gate) for name, of in gates.items() for query, gate in of.items()]
+    failed = [(name, query, gate) for name, query, gate in asked if gate.observed and not gate.passed]
+    unobserved = [(name, query, gate) for name, query, gate in asked if not gate.observed]
+    if failed or unobserved:
+        rows = [
             (name, query, Cell("error", "red") if gate.severe else Cell("warn", "yellow"), gate.words)
             for name, query, gate in failed
-        )
-        print_columns(_OUT, ("gate", "query", "severity", "why"), rows)
-    asked = sum(len(of) for of in gates.values())
-    _OUT.print(f"{asked - len(failed)} of {asked} gates passed ({', '.join(gates)})", soft_wrap=True)
+        ]
+        for query, why, names in _alike(unobserved):
+            shown = "every gate" if len(names) == len(gates) > 1 else ", ".join(names)
+            rows.append((shown, query, Cell("-", "yellow"), why))
+        print_columns(_out(), ("gate", "query", "severity", "why"), rows)
+    passed = f"{len(asked) - len(failed) - len(unobserved)} of {len(asked)} gates passed"
+    missing = f", {len(unobserved)} not observed" if unobserved else ""
+    _out().print(f"{passed}{missing} ({', '.join(gates)})", soft_wrap=True)
+
+
+def _alike(gates: Iterable[tuple[str, str, Gate]]) -> list[tuple[str, str, list[str]]]:
+    """Query, words and the gates that say the same of it: a query that never ran is one line, not nine."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, query, gate in gates:
+        found.setdefault((query, gate.words), []).append(name)
+    return [(query, words, names) for (query, words), names in found.items()]
+
+
+def _in_force(standing: Standing, changed: str) -> str:
+    """The generation, and its policy if that is not the one tried last."""
+    if (active := standing.active) is None:
+        return "original"
+    state = "" if active.state == "accepted" else f" {active.state}"
+    words = active.policy.describe()
+    return f"g{active.generation}{state}" + ("" if words == changed else f": {words}")
 
 
 def _decided_because(standing: Standing) -> str:
-    """Why the accepted change was proposed. For any other outcome, its reason."""
+    """The reason of a pin, or why the accepted change was proposed. For any other outcome, its reason."""
+    if standing.active is not None and standing.active.fixed:
+        return f"pinned by {standing.active.who or 'a person'}: {standing.active.reason}"
     if standing.outcome == "accept":
         return "; ".join(d.reason for d in standing.proposed)
     return standing.reason
 
 
 def print_closing(workload: Workload, report: Path) -> None:
-    _OUT.print()
+    _out().print()
     for name, value in (("report", report), ("store", workload.store), ("Dagster", f"planopt ui -w {workload.file}")):
-        _OUT.print(f"{name + ':':<9}{value}", soft_wrap=True)
+        _out().print(f"{name + ':':<9}{value}", soft_wrap=True)
 
 
 def print_lineage(node: Node) -> None:
     tree = Tree(escape(node.describe()))
     _grow(tree, node, set())
-    _OUT.print(tree, soft_wrap=True)
+    _out().print(tree, soft_wrap=True)
 
 
 def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
@@ -148,19 +193,26 @@ def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
 
 
 def print_why(facts: dict[str, Any]) -> None:
-    _OUT.print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
-    _OUT.print(f"in force: {facts['in_force']}\n", soft_wrap=True)
+    _out().print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
+    _out().print(f"in force: {facts['in_force']}", soft_wrap=True, markup=False)
+    if said := remark(facts["depends_on_cores"]):
+        _out().print(said, soft_wrap=True, markup=False)
+    for used in facts["production"]:
+        runs = f"{used['runs']} runs from {used['since']} to {used['until']}, {used['failed']} failed"
+        failure = f"; last at {used['last_failure']['at']}: {used['last_failure']['note']}" if used["failed"] else ""
+        _out().print(f"production {used['policy']}: {runs}{failure}", soft_wrap=True, markup=False)
+    _out().print()
     for decision in facts["decisions"]:
-        _OUT.print(
+        _out().print(
             f"decide   {decision['rule']}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False
         )
         for name, value in decision["arithmetic"].items():
-            _OUT.print(f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}")
+            _out().print(f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}")
     for candidate in facts["candidates"]:
-        _OUT.print(f"\nreplan   {candidate['policy']}: {candidate['reason']}", soft_wrap=True, markup=False)
-        _OUT.print(candidate["diff"], markup=False)
+        _out().print(f"\nreplan   {candidate['policy']}: {candidate['reason']}", soft_wrap=True, markup=False)
+        _out().print(candidate["diff"], markup=False)
     for verdict in facts["verdicts"]:
-        _OUT.print(
+        _out().print(
             f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({verdict['pairs']} pairs)",
             soft_wrap=True,
             markup=False,
@@ -169,7 +221,7 @@ def print_why(facts: dict[str, Any]) -> None:
             (c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"])
             for c in verdict["criteria"]
         )
-        print_columns(_OUT, ("criterion", "passed", "baseline", "candidate", "threshold", "note"), rows)
+        print_columns(_out(), ("criterion", "passed", "baseline", "candidate", "threshold", "note"), rows)
 
 
 def _number(value: float | None) -> str:

@@ -13,6 +13,7 @@ from planopt_assets import errors
 from planopt_assets.workload.page import Place, nearest_of, show
 
 MAX_BYTES = 1024 * 1024
+MAX_SQL_BYTES = 64 * MAX_BYTES  # what is longer than a query may be concerns one query, not the whole file
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # two letters at least: `C:/` is a Windows drive
 
 
@@ -80,7 +81,7 @@ class Bounds:
         try:
             if _URI.match(place):
                 raise _unreadable(place, "it is not a local file", "keep the SQL file beside the workload file")
-            if not (sql := read_text(place)).strip():
+            if not (sql := read_text(place, MAX_SQL_BYTES)).strip():
                 raise _unreadable(place, "it is blank", "write the query into it")
             if "\0" in sql:
                 line, fix = sql[: sql.index("\0")].count("\n") + 1, "remove that character"
@@ -91,15 +92,15 @@ class Bounds:
         return sql
 
 
-def read_text(path: str) -> str:
-    """The text of a regular file of at most 1 MiB of UTF-8, without its byte order mark."""
+def read_text(path: str, at_most: int = MAX_BYTES) -> str:
+    """The text of a regular file of so many bytes of UTF-8, without its byte order mark."""
     file = Path(path)
     try:
         if file.exists() and not file.is_file():  # opening a pipe or a device may wait for ever
             what = "it is a folder, not a file" if file.is_dir() else "it is not a regular file"
             raise _unreadable(path, what, "give the path of a regular file")
         with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(at_most + 1)
     except FileNotFoundError as error:
         # A typo is the most usual reason.
         nearest = nearest_of(file.name, [each.name for each in file.parent.glob("*") if each.is_file()])
@@ -110,10 +111,9 @@ def read_text(path: str) -> str:
         raise _unreadable(path, what, "check the path and its permissions") from error
     except ValueError as error:  # a NUL or a lone surrogate in the path
         raise _unreadable(path, "its path is not one a file can have", "give the path of the file") from error
-    if len(data) > MAX_BYTES:
-        raise errors.FileTooLarge(
-            "it is larger than 1 MiB", file=path, fix="move long SQL into smaller files of its own"
-        )
+    if len(data) > at_most:
+        what = f"it is larger than {at_most // 1024**2} MiB"
+        raise errors.FileTooLarge(what, file=path, fix="move long SQL into smaller files of its own")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

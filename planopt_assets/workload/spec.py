@@ -111,7 +111,9 @@ class QueryFields(_Mapping):
 
     id: Name = _field(..., "Name of the query, unique in the file.", "daily_revenue")
     sql: Text = _optional("The SQL text itself.", "SELECT count(*) FROM orders")
-    sql_file: SqlFile = _optional("File that holds the SQL text: UTF-8, at most 1 MiB.", "queries/by_segment.sql")
+    sql_file: SqlFile = _optional(
+        "File that holds the SQL text: UTF-8; a text of more than 1 MiB is refused.", "queries/by_segment.sql"
+    )
     python: Target = _optional(
         "Callable that returns a DataFrame, as `module:function`; needs `allow_python: true`.", "queries.cohort:build"
     )

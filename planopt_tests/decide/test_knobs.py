@@ -10,6 +10,7 @@ import pytest
 from planopt_assets.decide import knobs
 from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, RESULT_CHANGING, REWRITES
 from planopt_assets.decide.knobs import knob, objection, objections, size_in_bytes
+from planopt_assets.decide.parallelism import BY_CORES
 from planopt_assets.model.hint import Hint, Strategy
 from planopt_assets.model.knob import Knob
 from planopt_assets.model.policy import Policy
@@ -243,3 +244,7 @@ def test_a_knob_is_found_by_its_full_name_only() -> None:
 )
 def test_sizes_are_read_as_spark_shows_them(text: str, size: int) -> None:
     assert size_in_bytes(text) == size
+
+
+def test_settings_that_depend_on_the_cores_are_knobs() -> None:
+    assert set(BY_CORES) <= {knob.name for knob in CATALOGUE}

@@ -118,6 +118,12 @@ def test_a_query_over_its_time_is_cancelled_and_the_session_lives_on(spark, tabl
     [
         ("SELECT nowhere FROM sales", QueryFailed, "UNRESOLVED_COLUMN"),
         ("SELECT 1 / (id - id) FROM sales", QueryFailed, "DIVIDE_BY_ZERO"),
+        (
+            "SELECT 1 FROM sales WHERE shop = :shop",
+            QueryFailed,
+            "parameter :shop has no value. Fix: give it one in",
+        ),
+        ("SELECT id FROM unheard_of", SqlRefused, "PLN-101 query bad_one: `unheard_of` is not a registered table"),
         ("DROP TABLE sales", SqlRefused, "PLN-101"),
         ("SELECT * FROM csv.`/etc/hostname`", SqlRefused, "not a registered table"),
     ],

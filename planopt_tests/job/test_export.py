@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,9 +38,22 @@ def rendered(workload: str, queries: Iterable[Exported], form: Format) -> str:
     return "".join(export.rendered(workload, queries, form))
 
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+CORES = f"{PARTITIONS} depends on the number of cores: measure it again on a cluster with another number"
+
+
+@pytest.mark.parametrize(("form", "mark"), [("sql", "--"), ("submit", "#"), ("spark-defaults", "#"), ("python", "#")])
+def test_a_value_that_depends_on_the_cores_says_so(form: Any, mark: str) -> None:
+    assert f"\n{mark} {CORES}\n" in rendered("sales", [one()], form)
+    size = one(Policy.of({"spark.sql.files.openCostInBytes": "65536"}))
+    assert "cores" not in rendered("sales", [size], form)
+    assert [query.facts()["depends_on_cores"] for query in (size, one())] == [[], [PARTITIONS]]
+
+
 def test_sql_sets_runs_and_resets() -> None:
     assert rendered("sales", [one()], "sql") == (
         "-- by_shop, generation 1: shuffle.partitions=2\n"
+        f"-- {CORES}\n"
         "SET spark.sql.shuffle.partitions=2;\n"
         "SELECT 1;\n"
         "RESET spark.sql.shuffle.partitions;\n"
@@ -46,9 +61,38 @@ def test_sql_sets_runs_and_resets() -> None:
 
 
 def test_spark_defaults_and_submit_hold_the_settings() -> None:
-    head = "# by_shop, generation 1: shuffle.partitions=2\n"
+    head = f"# by_shop, generation 1: shuffle.partitions=2\n# {CORES}\n"
     assert rendered("sales", [one()], "spark-defaults") == head + "spark.sql.shuffle.partitions 2\n"
-    assert rendered("sales", [one()], "submit") == head + "--conf spark.sql.shuffle.partitions=2\n"
+    assert rendered("sales", [one()], "submit") == (
+        f"{head}# paste this command and add your application at its end\n"
+        "spark-submit \\\n"
+        "  --conf spark.sql.shuffle.partitions=2 \\\n"
+    )
+
+
+def test_what_submit_writes_is_a_command_once_the_application_is_named(tmp_path: Path) -> None:
+    quoted = Policy.of({"spark.sql.optimizer.excludedRules": "a,b; echo wrong", "spark.sql.shuffle.partitions": "2"})
+    program = tmp_path / "spark-submit"
+    program.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
+    program.chmod(0o755)
+    pasted = rendered("sales", [one(quoted), one(quoted, "cities")], "submit") + "job.py --day 1\n"
+    done = subprocess.run(
+        ["sh", "-e"],
+        input=pasted,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        "--conf",
+        "spark.sql.optimizer.excludedRules=a,b; echo wrong",
+        "--conf",
+        "spark.sql.shuffle.partitions=2",
+        "job.py",
+        "--day",
+        "1",
+    ]
 
 
 def test_a_query_without_a_policy_is_named_and_sets_nothing() -> None:
@@ -66,6 +110,7 @@ def test_json_holds_everything_of_the_policy() -> None:
         "settings": {"spark.sql.shuffle.partitions": "2"},
         "hints": ["broadcast(join0.right shops)"],
         "rewrites": [],
+        "depends_on_cores": ["spark.sql.shuffle.partitions"],
         "sql": "SELECT /*+ BROADCAST(shops) */ city FROM sales JOIN shops USING (shop)",
         "not_exported": None,
     }
@@ -133,8 +178,26 @@ def test_two_queries_with_different_values_do_not_fit_into_one_application() -> 
         rendered("sales", [one(), one(MORE, "cities")], "spark-defaults")
 
 
-def test_two_queries_that_agree_do() -> None:
-    assert rendered("sales", [one(), one(FEWER, "cities")], "submit").count("--conf") == 2
+@pytest.mark.parametrize("form", ["spark-defaults", "submit"])
+@pytest.mark.parametrize("other", [None, ORIGINAL], ids=["never promoted", "taken back"])
+def test_a_query_that_runs_as_original_does_not_get_the_policy_of_another(form: Any, other: Policy | None) -> None:
+    with pytest.raises(NotExportable, match=r"is 2 for by_shop and not set for cities"):
+        rendered("sales", [one(), one(other, "cities")], form)
+    with pytest.raises(NotExportable, match=r"is not set for cities and 2 for by_shop"):
+        rendered("sales", [one(other, "cities"), one()], form)
+
+
+@pytest.mark.parametrize("form", ["spark-defaults", "submit"])
+def test_a_query_whose_policy_the_form_cannot_carry_does_not_get_that_of_another(form: Any) -> None:
+    with pytest.raises(NotExportable, match=r"is 2 for by_shop and not set for cities"):
+        rendered("sales", [one(), one(HINTED, "cities", sql=JOINED)], form)
+
+
+def test_two_queries_that_agree_share_an_application() -> None:
+    assert rendered("sales", [one(), one(FEWER, "cities")], "submit").count("--conf") == 1
+    assert rendered("sales", [one(None), one(ORIGINAL, "cities")], "spark-defaults") == (
+        "# by_shop: original, nothing to set\n# cities: original, nothing to set\n"
+    )
 
 
 def test_each_query_has_its_own_settings_in_sql() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -156,9 +157,21 @@ def test_parameters_are_the_declared_ones_unless_given(session: SparkSession, wo
     assert sorted((r["binding"] is None, r["binding"]) for r in production(workload)) == [(False, 0), (True, None)]
 
 
-def test_the_users_own_mistake_is_the_users_own_error(session: SparkSession, workload: Workload) -> None:
-    from pyspark.errors import AnalysisException
+def test_parameters_reach_a_query_in_a_session_that_delta_breaks_them_in(
+    session: SparkSession, workload: Workload
+) -> None:
+    session.conf.set("spark.sql.legacy.parameterSubstitution.constantsOnly", "false")  # as an ordinary session has it
+    session.read.format("delta").load(str(workload.tables[0].path)).createOrReplaceTempView("sales")
+    with pytest.raises(AnalysisException, match="UNBOUND_SQL_PARAMETER"):
+        session.sql("SELECT count(*) AS n FROM sales WHERE shop = :shop", args={"shop": 3})
+    promote_by_hand(workload.store, *chain("one_shop", THREE))
+    with tuned(session, "one_shop", workload) as query:
+        assert query.sql(args={"shop": 3}).first().n == 106
+    assert (query.policy, query.reason) == (THREE, "")
+    assert session.conf.get("spark.sql.legacy.parameterSubstitution.constantsOnly") == "false"
 
+
+def test_the_users_own_mistake_is_the_users_own_error(session: SparkSession, workload: Workload) -> None:
     broken = replace(workload, queries=(Query("broken", sql="SELECT nowhere FROM sales"),))
     promote_by_hand(workload.store, *chain("broken", THREE))
     with pytest.raises(AnalysisException):

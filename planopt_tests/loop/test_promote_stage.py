@@ -44,7 +44,7 @@ def test_in_auto_what_was_accepted_is_promoted_with_its_state_and_reason() -> No
         "generation 1: shuffle.partitions=2",
         {"generation": 1},
     )
-    assert result.words == {"state": "accepted", "reason": "the reason for accept"}
+    assert (result.words["state"], result.words["reason"]) == ("accepted", "the reason for accept")
 
 
 def test_in_advise_it_waits_for_a_person() -> None:

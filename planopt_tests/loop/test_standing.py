@@ -252,6 +252,7 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "gain": {"metric": "cpu", "ratio": 0.7, "low": 0.6, "high": 0.8, "confidence": 0.92},
         "active_policy": {"settings": {"spark.sql.files.openCostInBytes": "65536"}, "hints": [], "rewrites": []},
         "active_policy_id": OTHER.id,
+        "depends_on_cores": ["spark.sql.shuffle.partitions"],
         "generation": 1,
         "state": "accepted",
         "state_reason": "cpu -30%",

@@ -14,7 +14,7 @@ from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.transitions import Event
 from planopt_tests.promote.events import EXPIRED, REGRESSED, accept, chain_of, fix, verdict_of
-from planopt_tests.rows import FEWER, OTHER, Row, promotion, standing, verdict
+from planopt_tests.rows import FEWER, OTHER, Row, artifact, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -27,6 +27,30 @@ PROOF = verdict(FEWER, verdict_id="ver-run-q-can_1")
 
 def test_results_are_equal_where_no_candidate_was_tried() -> None:
     assert results_equal(standing()) == Gate(True, False, "no candidate was tried")
+
+
+NEVER = standing(artifacts=[])
+MOVED = standing(artifacts=[], changes=("sales v1 -> v2",))
+FAILED = standing(artifacts=[artifact("failed", error_code="PLN-207")])
+REFUSED = standing(artifacts=[artifact("refused")])
+
+
+def test_no_results_were_compared_of_a_query_that_never_ran() -> None:
+    words = "not observed: the query never ran"
+    assert results_equal(NEVER) == Gate(False, False, words, observed=False)
+    assert results_equal(MOVED) == Gate(True, False, "no candidate was tried")
+
+
+def test_no_results_were_compared_of_a_query_that_failed() -> None:
+    words = "not observed: the query failed (PLN-207)"
+    assert results_equal(FAILED) == Gate(False, False, words, observed=False)
+    assert results_equal(
+        standing(artifacts=[artifact("failed", error_code="PLN-207")], verdicts=[verdict(FEWER)])
+    ).passed
+
+
+def test_a_query_that_was_refused_has_no_candidates() -> None:
+    assert results_equal(REFUSED) == Gate(True, False, "no candidate was tried")
 
 
 def test_results_are_equal_where_every_candidate_returned_the_same() -> None:
@@ -54,7 +78,16 @@ def test_an_accepted_candidate_with_another_result_is_a_regression() -> None:
 
 
 def test_a_query_that_runs_as_original_has_not_regressed() -> None:
-    assert not_regressed(standing()) == Gate(True, False, "the query runs as original")
+    for found in (standing(), MOVED, FAILED, REFUSED):
+        assert not_regressed(found) == Gate(True, False, "the query runs as original")
+
+
+def test_a_store_that_knows_nothing_of_a_query_cannot_say_that_it_has_not_regressed() -> None:
+    assert not_regressed(NEVER) == Gate(False, False, "not observed: the query never ran", observed=False)
+
+
+def test_a_policy_in_force_is_judged_though_the_query_was_not_observed_here() -> None:
+    assert not_regressed(standing(artifacts=[], active=ACTIVE, promoted_by=PROOF)).passed
 
 
 def test_a_policy_in_force_that_was_proven_has_not_regressed() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from planopt_assets.errors import FileUnreadable, PlanoptError, WorkloadError
 from planopt_assets.workload import load_workload
-from planopt_assets.workload.files import MAX_BYTES
+from planopt_assets.workload.files import MAX_BYTES, MAX_SQL_BYTES
 from planopt_tests.workload.conftest import RIGHT
 
 pytestmark = pytest.mark.fast
@@ -128,7 +128,7 @@ def test_a_store_beside_a_table_of_like_name_is_apart(folder: Path) -> None:
         (b"SELECT '\xff'", "save it as UTF-8"),
         (b"SELECT 1;\n\0", "remove that character"),
         (b" \n", "write the query into it"),
-        (b"-" * (MAX_BYTES + 1), "smaller files"),
+        (b"-" * (MAX_SQL_BYTES + 1), "smaller files"),
     ],
 )
 def test_an_sql_file_is_small_text(folder: Path, mistakes_in: MistakesIn, content: bytes, phrase: str) -> None:
@@ -143,6 +143,13 @@ def test_an_sql_file_of_exactly_the_limit_with_control_characters_is_read(folder
     (folder / "q.sql").write_text(sql)
     (folder / "planopt.yaml").write_text(with_sql_file("q.sql"))
     assert load_workload("planopt.yaml").queries[0].sql == sql
+
+
+def test_a_text_that_is_too_long_for_a_query_concerns_that_query_alone(folder: Path) -> None:
+    (folder / "q.sql").write_text("SELECT 1 -- ".ljust(5 * MAX_BYTES, "x"))
+    (folder / "planopt.yaml").write_text(f"{with_sql_file('q.sql')}  - {{id: small, sql: SELECT 1}}\n")
+    large, small = load_workload("planopt.yaml").queries
+    assert (len(large.sql or ""), small.sql) == (5 * MAX_BYTES, "SELECT 1")
 
 
 def test_a_missing_sql_file_names_its_neighbour(folder: Path, mistakes_in: MistakesIn) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planopt_assets.engine.delta.delta_log import read_table_facts
@@ -22,6 +23,16 @@ class Pins:
     def pin(self, name: str, location: str) -> PinnedTable:
         facts = self.facts(name, location)
         return PinnedTable(name, location, facts.table_id, facts.version)
+
+    def missing(self, name: str, location: str) -> TableUnreadable | None:
+        """The error of a table whose folder has no log; None if there is one, or if only opening it would tell."""
+        if "://" in location or (Path(location) / "_delta_log").is_dir():
+            return None
+        try:
+            self.facts(name, location)
+        except TableUnreadable as error:
+            return error
+        return None
 
     def facts(self, name: str, location: str) -> TableFacts:
         """Cached by location: two names of one folder are the same table at the same version."""

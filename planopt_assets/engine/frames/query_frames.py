@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planopt_assets.engine.delta.registry import missing_relation
 from planopt_assets.engine.frames.callables import build_frame
 from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import PolicyText, policy_text
 from planopt_assets.engine.gate.sql_gate import analysis_gate, parse_gate
 from planopt_assets.engine.jvm.bridge import Jvm
-from planopt_assets.errors import PlanoptError, PolicyNotApplied, QueryFailed
+from planopt_assets.errors import PlanoptError, PolicyNotApplied, QueryFailed, SqlRefused
 from planopt_assets.model.location import plain_path
 
 if TYPE_CHECKING:
@@ -53,10 +54,7 @@ class QueryFrames:
             if blamed := self._registry.blamed(error):
                 self._blocked[query.id] = blamed
                 raise self._registry.unusable[blamed[0]] from error
-            line = str(error).strip().splitlines()[0][:400]
-            raise QueryFailed(
-                line, where=f"query {query.id}", fix="correct the query or the tables it names"
-            ) from error
+            raise _as_ours(query, error) from error
 
     def tables_read(self, query: Query, arm: Arm) -> Tables:
         """The tables of an arm that a query names, as the gate saw them; all of them where it never got that far.
@@ -115,3 +113,21 @@ class QueryFrames:
         registered, allow_python = self._registry.relations(arm), self._workload.allow_python
         paths = {plain_path(p) for p in analysis_gate(session, query.id, frame, registered, allow_python)}
         return frozenset(t.name for t in arm.tables if plain_path(t.location) in paths)
+
+
+def _as_ours(query: Query, error: Exception) -> PlanoptError:
+    """Spark's error in the words of the workload file, if the mistake is in that file."""
+    if relation := missing_relation(error):
+        name = relation.replace("`", "")  # the quotes between the parts of a name
+        return SqlRefused(f"`{name}` is not a registered table", query_id=query.id, part=name)
+    where = f"query {query.id}"
+    if getattr(error, "getCondition", lambda: None)() == "UNBOUND_SQL_PARAMETER":
+        named: dict[str, str] = getattr(error, "getMessageParameters", dict)()
+        parameter = named.get("name", "")
+        return QueryFailed(
+            f"its parameter :{parameter} has no value",
+            where=where,
+            fix=f"give it one in the query's `parameters:` in the workload file, `- {{{parameter}: …}}`",
+        )
+    line = str(error).strip().splitlines()[0][:400]
+    return QueryFailed(line, where=where, fix="correct the query or the tables it names")

@@ -26,13 +26,13 @@ from planopt_assets.engine.gate import sql_allowlist as allowlist
 from planopt_assets.engine.gate.registered_relations import NOTHING_REGISTERED, RegisteredRelations
 from planopt_assets.engine.gate.sql_allowlist import Allowlist, Node
 from planopt_assets.errors import SqlRefused, SqlSyntax
+from planopt_assets.model.workload import LONGEST_SQL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["RegisteredRelations", "analysis_gate", "parse_gate"]
 
-LONGEST = 1 << 20  # bytes
 _DELTA_FILES = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
 _FILE_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
@@ -203,8 +203,8 @@ def _check_text(query_id: str, sql: str) -> None:
         size = len(sql.encode())
     except UnicodeEncodeError as error:
         raise SqlSyntax("the text holds half of a surrogate pair", query_id=query_id) from error
-    if size > LONGEST:
-        raise SqlSyntax(f"the text has {size:,} bytes, more than {LONGEST:,}", query_id=query_id)
+    if size > LONGEST_SQL:
+        raise SqlSyntax(f"the text has {size:,} bytes, more than {LONGEST_SQL:,}", query_id=query_id)
 
 
 def _check_substitution(spark: SparkSession, query_id: str, sql: str) -> None:

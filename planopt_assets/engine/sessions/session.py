@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
 from planopt_assets.engine.sessions.python_workers import WORKER_DEFAULTS
+from planopt_assets.engine.sessions.warehouse import warehouse_of_process
 from planopt_assets.errors import SessionMismatch, SparkFailed
 from planopt_assets.model.ids import content_id
 
@@ -19,15 +20,18 @@ if TYPE_CHECKING:
 
     from planopt_assets.model.workload import Workload
 
+DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+# Delta's parser drops parameters unless Spark binds them in the analyzer (delta-io/delta issue 7640).
+BOUND_BY_ANALYZER = ("spark.sql.legacy.parameterSubstitution.constantsOnly", "true")
 REQUIRED = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.extensions": DELTA,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # Delta's parser drops parameters unless Spark binds them in the analyzer (delta-io/delta issue 7640).
-    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+    **dict([BOUND_BY_ANALYZER]),
 }
 _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
 FIRST_EXPRESSION_ID = 1_000_000_000
 _ASKED = "spark.planopt.asked"
+_WAREHOUSE = "spark.sql.warehouse.dir"
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -73,6 +77,8 @@ def open_session(workload: Workload) -> SparkSession:
         for name, value in settings.items():
             builder = builder.config(name, value)
         builder = builder.config(_ASKED, _asked(workload.master, settings))
+        if _WAREHOUSE not in settings:
+            builder = builder.config(_WAREHOUSE, warehouse_of_process())
         builder = builder.config("spark.jars", ",".join([*delta_jars(), *_user_jars(settings)]))
         try:
             found = builder.getOrCreate()

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from planopt_assets.engine.delta.registry import missing_relation
 from planopt_assets.engine.jvm.bridge import each
 from planopt_assets.engine.sessions.knobs import check_settable
+from planopt_assets.engine.sessions.session import BOUND_BY_ANALYZER, DELTA
 from planopt_assets.errors import PolicyNotApplied
 from planopt_assets.model.location import plain_path
 
@@ -40,6 +41,8 @@ def copy_of(spark: SparkSession, marker: str, settings: Iterable[tuple[str, str]
     for name, value in settings:
         check_settable(session, name, where="policy", fix="run the job with the pinned Spark")
         session.conf.set(name, value)
+    if DELTA in (own_value(session, "spark.sql.extensions") or ""):
+        session.conf.set(*BOUND_BY_ANALYZER)  # without it no query with parameters runs
     session.conf.set(MARKER, marker)
     return session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planopt_assets.loop.decisions import decisions_for
-from planopt_assets.loop.run import Run, StageResult, nothing_to_do
+from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.decision import Decision
 from planopt_assets.model.records import Edge
 from planopt_assets.store.codecs.deciding import DECISIONS, EDGES
@@ -41,4 +41,5 @@ def _result(query_id: str, decisions: tuple[Decision, ...]) -> StageResult:
         f"| {d.rule} | {d.kind} {d.policy_after.describe() if d.proposes else ''} | {d.reason} |" for d in decisions
     ]
     numbers = {"proposals": len(wanted), "expected_gain_cpu_s": sum(d.expected_gain_cpu_ns for d in wanted) / 1e9}
-    return StageResult(query_id, True, summary, numbers, "\n".join(lines))
+    words = remark_on(*(d.policy_after for d in wanted))
+    return StageResult(query_id, True, summary, numbers, "\n".join(lines), words)

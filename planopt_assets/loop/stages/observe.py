@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.decide.catalogue import CATALOGUE, LOOKED_AT
 from planopt_assets.engine.delta.protocol import readable, writable
 from planopt_assets.engine.frames.callables import source_text
-from planopt_assets.errors import PlanoptError, ProtocolUnsupported, SqlRefused, SqlSyntax
+from planopt_assets.errors import PlanoptError, ProtocolUnsupported, SqlRefused, SqlSyntax, TableUnreadable
 from planopt_assets.loop import observing
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
 from planopt_assets.loop.versions import contract
@@ -63,6 +63,7 @@ from planopt_assets.store.pruning_history import AT_LEAST, learned_thresholds
 
 if TYPE_CHECKING:
     from planopt_assets.engine.execution.execute import Measured
+    from planopt_assets.model.arm import Tables
     from planopt_assets.model.column_lineage import ColumnLineage
     from planopt_assets.model.table_facts import TableFacts
     from planopt_assets.model.workload import CaptureTier, Query
@@ -85,6 +86,9 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
             results.append(nothing_to_do(standing.query_id, step))
             continue
         query = run.workload.query(standing.query_id)
+        if standing.missing is not None:
+            results.append(_Observation(run, query, seen, set(), Thresholds()).without_spark(standing.missing))
+            continue
         run.progress(STAGE, query.id, "planning and running it as original")
         thresholds = thresholds or _thresholds(run)
         if recorded is None:
@@ -109,7 +113,7 @@ class _Observation:
         try:
             executions = [self._execute_warm(binding) for binding in bindings]
         except PlanoptError as failure:
-            return self._failed(failure)
+            return self._failed(failure, self.run.workspace.tables_read(self.query, self.run.workspace.baseline))
         self.tables = self.run.workspace.tables_read(self.query, self.run.workspace.baseline)
         seen = [self._captured(b, *executed) for b, executed in zip(bindings, executions, strict=True)]
         return _result(self.query.id, [e for e, _ in executions], self.tables, *seen[0])
@@ -221,10 +225,16 @@ class _Observation:
         planned = execution.planned if execution else None
         return snapshot_hash(facts, dict(planned.environment.settings) if planned else {})
 
-    def _failed(self, failure: PlanoptError) -> StageResult:
+    def without_spark(self, missing: TableUnreadable) -> StageResult:
+        """Record a query whose table is missing as failed. Nothing is run, so its settings are unknown."""
+        self.run.progress(STAGE, self.query.id, f"failed: {missing}")
+        self.settings = {}
+        return self._failed(missing, ())
+
+    def _failed(self, failure: PlanoptError, tables: Tables) -> StageResult:
         """A query that may not or cannot run is recorded with the reason, and with the tables that may be it."""
         refused = isinstance(failure, SqlRefused | SqlSyntax | ProtocolUnsupported)
-        self.tables = self.run.workspace.tables_read(self.query, self.run.workspace.baseline)
+        self.tables = tables
         facts = [self.run.workspace.facts(t) for t in self.tables]
         artifact = PlanArtifact(
             **self._identity(0, facts, None),

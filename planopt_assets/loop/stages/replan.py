@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from planopt_assets.loop.planned import planned_candidate
-from planopt_assets.loop.run import Run, StageResult, nothing_to_do
+from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.records import Edge
@@ -64,7 +64,9 @@ def _result(query_id: str, candidates: list[Candidate]) -> StageResult:
     kept = [c for c in candidates if c.kept]
     summary = f"{len(kept)} of {len(candidates)} candidates are worth a trial"
     parts = [f"**{c.policy.describe()}**: {_words(c)}\n```diff\n{c.diff}\n```" for c in candidates]
-    return StageResult(query_id, True, summary, {"candidates": len(candidates), "kept": len(kept)}, "\n\n".join(parts))
+    numbers = {"candidates": len(candidates), "kept": len(kept)}
+    words = remark_on(*(c.policy for c in candidates))
+    return StageResult(query_id, True, summary, numbers, "\n\n".join(parts), words)
 
 
 def _words(candidate: Candidate) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.loop.markdown import verdict_markdown
 from planopt_assets.loop.priority import in_order
-from planopt_assets.loop.run import Run, StageResult, nothing_to_do
+from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.records import Edge
 from planopt_assets.model.trial import Trial
 from planopt_assets.model.verdict import Verdict
@@ -103,4 +103,5 @@ def _result(query_id: str, verdicts: Sequence[Verdict], trials: int) -> StageRes
         if best.gain.confidence is not None:
             numbers["gain_confidence"] = best.gain.confidence
     markdown = "\n\n".join(verdict_markdown(v.policy, v.judgement) for v in verdicts)
-    return StageResult(query_id, True, f"{best.outcome}: {best.reason}", numbers, markdown)
+    words = remark_on(*(v.policy for v in verdicts))
+    return StageResult(query_id, True, f"{best.outcome}: {best.reason}", numbers, markdown, words)

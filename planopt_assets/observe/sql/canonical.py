@@ -15,6 +15,7 @@ from sqlglot.errors import ParseError
 
 from planopt_assets.model.canonical import Canonical
 from planopt_assets.model.ids import content_id
+from planopt_assets.model.workload import LONGEST_SQL
 from planopt_assets.observe.sql.binder import Schemas, resolve_names
 from planopt_assets.observe.sql.render import ParsedQuery, render
 from planopt_assets.observe.sql.tokens import AS, SPARK, NotCanonical, spark_tokens
@@ -55,6 +56,8 @@ def canonical_form(sql: str, schemas: Schemas) -> Canonical:
 
 def parse_query(sql: str, schemas: Schemas) -> ParsedQuery:
     """Parse a text and resolve its names."""
+    if len(sql) > LONGEST_SQL:
+        raise NotCanonical("it is longer than any query may be")
     text, tokens = spark_tokens(sql)
     statements = SPARK.parse(text)
     if len(statements) != 1 or statements[0] is None:

@@ -1,0 +1,39 @@
+"""Settings whose best value depends on the number of cores: a value found on two cores does not fit two hundred.
+
+They are not part of the catalogue, because the catalogue is part of every input fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planopt_assets.model.policy import Policy
+
+BY_CORES = (
+    "spark.sql.shuffle.partitions",  # right_size_shuffle: at least one partition for each core
+    "spark.sql.adaptive.coalescePartitions.initialPartitionNum",  # the same, where it is set
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes",  # split_skew: as many pieces as cores
+    "spark.sql.files.minPartitionNum",  # right_size_splits: so many tasks that no core is idle
+)
+
+
+def by_cores(*policies: Policy) -> tuple[str, ...]:
+    """The settings of these policies that depend on the number of cores.
+
+    >>> by_cores(Policy.of({"spark.sql.shuffle.partitions": "2", "spark.sql.files.openCostInBytes": "1"}))
+    ('spark.sql.shuffle.partitions',)
+    """
+    used = {name for policy in policies for name, _ in policy.settings}
+    return tuple(name for name in BY_CORES if name in used)
+
+
+def remark(names: Sequence[str]) -> str:
+    """A warning before a policy is used on another cluster. Empty if nothing depends on the cores.
+
+    >>> remark(("spark.sql.shuffle.partitions",))
+    'spark.sql.shuffle.partitions depends on the number of cores: measure it again on a cluster with another number'
+    """
+    if not names:
+        return ""
+    verb = "depends" if len(names) == 1 else "depend"
+    return f"{', '.join(names)} {verb} on the number of cores: measure it again on a cluster with another number"

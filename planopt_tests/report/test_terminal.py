@@ -1,0 +1,71 @@
+"""What a terminal gets: no control characters from outside, and lines as wide as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+import dagster as dg
+import pytest
+
+from planopt_assets.cli.command import answer, print_json, print_json_list, say
+from planopt_assets.defs.stage_assets import run_stage
+from planopt_assets.errors import QueryFailed
+from planopt_assets.loop.run import Run, StageResult
+from planopt_assets.model.gate import Gate
+from planopt_assets.report.terminal import Progress, print_diff, print_gates, print_standings, print_why
+from planopt_assets.report.why import why_facts
+from planopt_tests.rows import artifact, standing
+
+pytestmark = pytest.mark.fast
+
+WILD = "\x1b[2J\x1b]0;title\x07 no\r such \x9b31m table"
+TAME = "[2J]0;title no such 31m table"
+FAILED = standing(artifacts=[artifact("failed", error=WILD)])
+
+
+def test_no_control_character_of_an_error_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_standings([FAILED])
+    print_why(why_facts(FAILED))
+    print_gates({"native_scan": {"q": Gate(False, True, WILD)}})
+    print_diff({"id": "q", "policy": WILD, "role": "active", "diff": WILD, "edits": [WILD]})
+    with Progress("tests", ["q"], quiet=False) as progress:
+        progress.tell("observe", "q", WILD)
+    say(WILD)
+    answer(WILD)
+    said = capsys.readouterr()
+    for text, times in ((said.out, 7), (said.err, 2)):
+        assert text.count(TAME) == times
+        assert not [char for char in text if (ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160]
+
+
+def test_json_keeps_every_character_and_shows_none_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"error": WILD})
+    print_json_list({"workload": "tests"}, "queries", [{"error": WILD}])
+    said = capsys.readouterr().out
+    assert not [char for char in said if (ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160]
+    assert json.loads(said[: said.index("}") + 1]) == {"error": WILD}
+    assert json.loads(said[said.index("}") + 1 :])["queries"] == [{"error": WILD}]
+
+
+def test_dagster_logs_no_control_character_of_a_failure() -> None:
+    def broken(*_: object) -> list[StageResult]:
+        raise QueryFailed(WILD, where="query q", fix="correct it")
+
+    with pytest.raises(dg.Failure) as failure:
+        run_stage(broken, cast(Run, None), ["q"])
+    assert TAME in str(failure.value.description)
+    assert "\x1b" not in str(failure.value.description)
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("40", 40), ("500", 320), (None, 160), ("wide", 160)])
+def test_a_pipe_is_as_wide_as_it_says(
+    columns: str | None, widest: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    print_standings([standing(artifacts=[artifact("failed", error="word " * 50)])])
+    found = max(len(line.rstrip()) for line in capsys.readouterr().out.splitlines())
+    assert found <= widest
+    assert found > widest - 60
