@@ -29,6 +29,8 @@ def not_regressed(standing: Standing) -> Gate:
 
     A pin is a person's business: what speaks against it is told, and is a regression only if its result is wrong.
     """
+    if standing.broken is not None:
+        return Gate(False, True, str(standing.broken))
     active = standing.active
     if active is None:
         return Gate(True, False, "the query runs as original")

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.lineage import Node
 
-COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
+COLORS = {
+    "accept": "green",
+    "reject": "red",
+    "inconclusive": "yellow",
+    "refused": "red",
+    "cannot_tell": "yellow",
+    "broken": "red",
+}
 _NEEDS = {"needed": "yellow", "done": "green", "depends": "default", "off": "dim"}
 _WIDTH = None if sys.stdout.isatty() else 160  # a pipe has no width; the default would fold at 80
 _OUT = Console(highlight=False, width=_WIDTH)
@@ -67,6 +74,8 @@ def print_standings(standings: Iterable[Standing]) -> None:
         gain = standing.gain.describe() if standing.gain else "-"
         why = escape(_decided_because(standing))
         in_force = f"g{standing.active.generation}" if standing.active else "original"
+        if standing.broken is not None:
+            in_force = "unknown"
         if standing.active is not None and standing.active.state != "accepted":
             in_force += f" {standing.active.state}"
         verdict = f"[{color}]{standing.outcome}[/{color}]"
