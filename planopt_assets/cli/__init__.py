@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from planopt_assets.cli import look, loop, person
+from planopt_assets.cli import look, loop, person, repair
 from planopt_assets.cli.command import print_json, say
 from planopt_assets.errors import PlanoptError
 
@@ -37,6 +37,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     person.pin,
     person.unpin,
     person.rollback,
+    repair.repair,
     look.export,
     look.report,
     loop.ui,

@@ -62,9 +62,9 @@ class Sound:
     lost: tuple[str, ...] = ()
 
 
-def open_sound(root: str, name: str, *, whole: bool = False) -> Sound:
+def open_sound(root: str, name: str, *, whole: bool = False, by_head: bool = True) -> Sound:
     """A table at its newest version, with its data files compared: by size, or `whole` by content."""
-    found = open_checked(root, name)
+    found = open_checked(root, name, by_head=by_head)
     files = [] if found.table is None else data_files(found.table)
     if found.head is None:
         return Sound(found.table, files)
@@ -80,8 +80,8 @@ def open_sound(root: str, name: str, *, whole: bool = False) -> Sound:
     return Sound(found.table, files, tuple(lost))
 
 
-def open_checked(root: str, name: str) -> Opened:
-    """A table with its head, after all checks that need no data file."""
+def open_checked(root: str, name: str, *, by_head: bool = True) -> Opened:
+    """A table with its head, after all checks that need no data file; `by_head` False: as if it had none."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
@@ -89,7 +89,8 @@ def open_checked(root: str, name: str) -> Opened:
     try:
         if not on_files(root):
             return Opened(DeltaTable(location) if DeltaTable.is_deltatable(location) else None)
-        head = read_table_head(root, name)  # before the table: what is written meanwhile is no damage
+        # Before the table: what is written meanwhile is no damage.
+        head = read_table_head(root, name) if by_head else None
         if not (Path(location) / "_delta_log").is_dir():
             if head is None:
                 return Opened(None)

@@ -51,7 +51,8 @@ def note_version(root: str, table: str, committed: DeltaTable) -> None:
 
     try:
         known = read_table_head(root, table)
-        if known is None or known.version < committed.version():
+        # A table that lost its end gives its versions a second time: then the head goes back with it.
+        if known is None or known.version < committed.version() or lost_files(f"{root}/{table}", known, committed):
             write_table_head(root, table, _with(known, f"{root}/{table}", committed))
     except HeadUnreadable as error:
         LOG.warning("%s: run `planopt repair`", error)
@@ -98,7 +99,7 @@ def changed_file(head: TableHead, files: Iterable[Path], *, whole: bool) -> Path
     """The first file that is not what was written: by its size, and with `whole` by its content."""
     for file in files:
         known = head.files.get(file.name)
-        if known is not None and not _fits(file, known, whole=whole):
+        if known is not None and not fits(file, known, whole=whole):
             return file
     return None
 
@@ -112,7 +113,7 @@ def file_sum(file: Path) -> FileSum:
     return FileSum(rows, len(content), zlib.crc32(content))
 
 
-def _fits(file: Path, known: FileSum, *, whole: bool) -> bool:
+def fits(file: Path, known: FileSum, *, whole: bool) -> bool:
     try:
         if not whole:
             return file.stat().st_size == known.size

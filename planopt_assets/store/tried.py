@@ -1,4 +1,4 @@
-"""Two questions about many rows that Arrow answers without making nouns of them."""
+"""Questions about many rows that Arrow answers without making nouns of them."""
 
 from __future__ import annotations
 
@@ -22,3 +22,14 @@ def tried_policies(snapshot: Snapshot, query_ids: Collection[str] | None = None)
 def linked_promotions(snapshot: Snapshot) -> frozenset[str]:
     """The promotions whose lineage is stored."""
     return frozenset(snapshot.table("lineage", ["child_id"], stage="promote")["child_id"].to_pylist())
+
+
+def linked_generations(snapshot: Snapshot) -> dict[str, int]:
+    """Of each query, the last generation whose lineage is stored."""
+    rows = snapshot.table("lineage", ["query_id", "child_id"], stage="promote")
+    found: dict[str, int] = {}
+    for query_id, child in zip(rows["query_id"].to_pylist(), rows["child_id"].to_pylist(), strict=True):
+        generation = child.removeprefix(f"pro-{query_id}-g")
+        if generation.isdigit():
+            found[query_id] = max(found.get(query_id, 0), int(generation))
+    return found

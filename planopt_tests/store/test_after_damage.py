@@ -3,109 +3,44 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 
 from planopt_assets.errors import ChainBroken, PromotionConflict, StoreUnreadable
-from planopt_assets.job.in_force import InForce, read_in_force
 from planopt_assets.loop.gates import evaluate
 from planopt_assets.loop.run import read_standings
 from planopt_assets.loop.steps import planned_steps
 from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.model.promotion import Promotion
-from planopt_assets.model.workload import Query, Workload
-from planopt_assets.promote.transitions import Event, Fix, Revert, next_generation
+from planopt_assets.model.workload import Workload
+from planopt_assets.promote.transitions import Fix, next_generation
 from planopt_assets.store.promotions import chains
 from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.store.store import Store
 from planopt_tests.no_spark import no_spark
 from planopt_tests.promoted import chain, promote_by_hand
 from planopt_tests.rows import FEWER, OTHER
+from planopt_tests.store.damaged import (
+    OF_ONE_QUERY,
+    OF_THE_TABLE,
+    PIN,
+    ROLLBACK,
+    Damage,
+    ask,
+    decide,
+    delete,
+    empty,
+    heads,
+    travel_back,
+    two_queries,
+)
 
 pytestmark = pytest.mark.fast
-
-PIN = Fix(FEWER, "I know it", "ada")
-ROLLBACK = Revert("original", "too slow", "ada")
-Damage = Callable[[Workload], None]
 
 
 @pytest.fixture
 def workload(tmp_path: Path) -> Workload:
-    queries = (Query("q", sql="SELECT 1"), Query("other", sql="SELECT 2"))
-    return Workload("tests", tmp_path / "planopt.yaml", str(tmp_path / "store"), (), queries)
-
-
-def decide(workload: Workload, query_id: str, *events: Event) -> list[Promotion]:
-    """A person's commands, as `planopt pin` and `planopt rollback` commit them."""
-    made = list(chains(Snapshot(workload.store, workload.name), [query_id]).of(query_id))
-    for event in events:
-        made.append(next_generation(workload.name, query_id, tuple(made), event))
-        Store(workload.store, workload.name, no_spark).commit(made[-1], f"run-{query_id}-{len(made)}")
-    return made
-
-
-def ask(workload: Workload, query_id: str = "q") -> InForce:
-    return read_in_force(workload, query_id, timeout_s=60.0)
-
-
-def table(workload: Workload) -> Path:
-    return Path(workload.store) / "active_policies"
-
-
-def heads(workload: Workload) -> Path:
-    return Path(workload.store) / "_heads"
-
-
-def last_commit(workload: Workload) -> Path:
-    return max((table(workload) / "_delta_log").glob("*.json"))
-
-
-def last_file(workload: Workload) -> Path:
-    """The data file of the last commit."""
-    text = last_commit(workload).read_text()
-    (found,) = [f for f in table(workload).glob("*.parquet") if f.name in text]
-    return found
-
-
-def empty(workload: Workload) -> None:
-    last_commit(workload).write_bytes(b"")
-
-
-def delete(workload: Workload) -> None:
-    last_commit(workload).unlink()
-
-
-def hide_the_row(workload: Workload) -> None:
-    """One flipped bit in the key of an action: a reader skips what it does not know."""
-    file = last_commit(workload)
-    file.write_bytes(file.read_bytes().replace(b'"add"', b'"adf"'))
-
-
-def travel_back(workload: Workload) -> None:
-    delta = DeltaTable(str(table(workload)))
-    delta.restore(delta.version() - 1)
-
-
-def delete_the_row(workload: Workload) -> None:
-    last_file(workload).unlink()
-
-
-def flip_a_bit_of_the_row(workload: Workload) -> None:
-    file = last_file(workload)
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 4
-    file.write_bytes(content)
-
-
-def move_away(workload: Workload) -> None:
-    table(workload).rename(Path(workload.store).parent / "away")
-
-
-OF_ONE_QUERY: list[Damage] = [delete, hide_the_row, travel_back, delete_the_row, flip_a_bit_of_the_row]
-OF_THE_TABLE: list[Damage] = [empty, move_away]
+    return two_queries(tmp_path)
 
 
 @pytest.mark.parametrize("damage", [*OF_ONE_QUERY, *OF_THE_TABLE])
@@ -140,10 +75,11 @@ def test_only_the_query_that_lost_its_end_stops(workload: Workload, damage: Dama
     assert {q: gate.severe for q, gate in gates["not_regressed"].items()} == {"q": True, "other": False}
 
 
-def test_the_other_queries_can_still_be_changed(workload: Workload) -> None:
+@pytest.mark.parametrize("damage", OF_ONE_QUERY)
+def test_the_other_queries_can_still_be_changed(workload: Workload, damage: Damage) -> None:
     decide(workload, "other", PIN)
     decide(workload, "q", PIN, ROLLBACK)
-    delete_the_row(workload)
+    damage(workload)
     decide(workload, "other", Fix(OTHER, "better", "ada"))
     assert ask(workload, "other").policy == OTHER
     with pytest.raises(ChainBroken):  # what was lost is not forgotten because somebody wrote
