@@ -43,10 +43,9 @@ def _longest(chain: Chain, following: dict[str, list[Promotion]]) -> Chain:
 
 
 def is_whole(chain: Chain, seen: Sequence[End]) -> bool:
-    """Whether a chain has every generation that was seen."""
-    return all(
-        len(chain) >= end.generation and end.chain_hash in (None, chain[end.generation - 1].chain_hash) for end in seen
-    )
+    """Whether a chain has every generation that was seen. Generation 0 is original, which every chain has."""
+    hashes = (None, *(promotion.chain_hash for promotion in chain))
+    return all(len(chain) >= end.generation and end.chain_hash in (None, hashes[end.generation]) for end in seen)
 
 
 def closed(workload: str, query_id: str, chain: Chain, verdict_ids: Iterable[str]) -> Chain:

@@ -55,7 +55,8 @@ def chains(snapshot: Snapshot, query_ids: Collection[str] | None = None) -> Chai
             chain = verified_chain(snapshot.workload, query_id, rows.get(query_id, []))
             _check_end(snapshot, query_id, chain, heads.get(query_id))
         except ChainBroken as error:
-            broken[query_id] = error
+            lost = snapshot.lost(_TABLE)
+            broken[query_id] = _broken(f"{error.what}; {snapshot.root}/{_TABLE}/{lost[0]} is lost") if lost else error
         else:
             whole[query_id] = chain
     return Chains(whole, broken)
@@ -104,8 +105,8 @@ def _generation(row: Row) -> int:
 def _check_end(snapshot: Snapshot, query_id: str, chain: Chain, head: PromotionHead | None) -> None:
     """A shorter chain is a valid chain: only the head knows what came after it."""
     if head is None:
-        if lost := snapshot.lost(_TABLE):
-            raise _broken(f"{lost[0]} is lost, and query {query_id!r} has no head that tells whether it had rows there")
+        if snapshot.lost(_TABLE):
+            raise _broken(f"nobody knows whether query {query_id!r} lost rows: it has no head")
         return
     if why := head.objection(chain):
         raise _broken(f"{why}, by {head.file}")
