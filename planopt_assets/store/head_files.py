@@ -49,16 +49,20 @@ def read_head(file: Path) -> dict[str, Any] | None:
     return found
 
 
-def write_head(file: Path, content: dict[str, Any]) -> None:
-    """Create or replace a head: written under another name, forced to the disk, then renamed."""
+def write_head(file: Path, content: dict[str, Any], *, durable: bool = False) -> None:
+    """Create or replace a head: written under another name, then renamed. `durable`: forced to the disk before.
+
+    Forcing takes milliseconds. It is for what nothing else could tell after the machine lost power.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     text = orjson.dumps(content)
     new = file.with_name(f".{uuid.uuid4().hex}")
     try:
         with new.open("wb") as target:
             target.write(b"\n".join((text, _checksum(text), b"")))
-            target.flush()
-            os.fsync(target.fileno())
+            if durable:
+                target.flush()
+                os.fsync(target.fileno())
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)

@@ -87,7 +87,7 @@ def write_promotion_head(root: str, workload: str, chain: Chain, rows: Sequence[
     """Write the head of a chain, then delete the earlier ones it replaces."""
     last = chain[-1]
     file = _folder(root, workload) / f"{last.query_id}.{last.generation}.{last.chain_hash}.json"
-    write_head(file, {"rows": [dict(row) for row in rows]})
+    write_head(file, {"rows": [dict(row) for row in rows]}, durable=True)
     for head in _heads(root, workload):
         if head.query_id == last.query_id and head.generation < last.generation:
             head.file.unlink(missing_ok=True)

@@ -42,11 +42,7 @@ class Chains:
 
 def chains(snapshot: Snapshot, query_ids: Collection[str] | None = None) -> Chains:
     """All generations of each query, oldest first, each checked against the one before and the last by its head."""
-    try:
-        # Before the rows: a head that is written meanwhile would know more than they do.
-        heads = read_promotion_heads(snapshot.root, snapshot.workload, query_ids)
-    except HeadUnreadable as error:
-        raise unreadable(snapshot.root, _TABLE, str(error)) from error
+    heads = _heads(snapshot, query_ids)
     rows = promotion_rows(snapshot, query_ids)
     whole: dict[str, Chain] = {}
     broken: dict[str, ChainBroken] = {}
@@ -60,6 +56,19 @@ def chains(snapshot: Snapshot, query_ids: Collection[str] | None = None) -> Chai
         else:
             whole[query_id] = chain
     return Chains(whole, broken)
+
+
+def _heads(snapshot: Snapshot, query_ids: Collection[str] | None) -> dict[str, PromotionHead]:
+    """Read once per snapshot, before its rows: a head that is written later knows more than they do."""
+
+    def read() -> dict[str, PromotionHead]:
+        try:
+            return read_promotion_heads(snapshot.root, snapshot.workload)
+        except HeadUnreadable as error:
+            raise unreadable(snapshot.root, _TABLE, str(error)) from error
+
+    heads = snapshot.once("promotion heads", read)
+    return heads if query_ids is None else {q: head for q, head in heads.items() if q in query_ids}
 
 
 def verified_chain(workload: str, query_id: str, rows: Sequence[Row]) -> Chain:

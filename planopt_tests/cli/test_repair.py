@@ -33,6 +33,15 @@ def test_status_shows_the_broken_query_and_the_others(damaged: Path, planopt: Pl
     assert planopt("status").code == 0
 
 
+def test_run_leaves_the_broken_query_alone_and_exits_with_3(damaged: Path, planopt: Planopt) -> None:
+    said = planopt("run", "by_shop")
+    assert said.code == 3
+    assert "Nothing to do" not in said.out
+    assert said.err.startswith("regression: by_shop: not_regressed: PLN-403")
+    plan = planopt("plan", "--json").facts["queries"]
+    assert {q["id"]: q["to_do"] for q in plan} == {"by_shop": False, "cities": True}
+
+
 def test_check_fails_for_the_broken_query(damaged: Path, planopt: Planopt) -> None:
     said = planopt("check", "--json")
     assert said.code == 3

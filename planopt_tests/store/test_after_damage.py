@@ -122,6 +122,15 @@ def test_a_head_that_is_behind_its_table_is_no_damage(workload: Workload, tmp_pa
     assert sorted(f.name.split(".")[1] for f in (heads(workload) / "queries" / "tests").iterdir()) == ["3"]
 
 
+def test_a_snapshot_does_not_miss_what_was_promoted_after_it(workload: Workload) -> None:
+    decide(workload, "q", PIN)
+    earlier = Snapshot(workload.store, workload.name)
+    assert len(chains(earlier).of("q")) == 1
+    decide(workload, "q", ROLLBACK)
+    assert len(chains(earlier, ["q"]).of("q")) == 1
+    assert len(chains(Snapshot(workload.store, workload.name)).of("q")) == 2
+
+
 def test_without_heads_a_restored_table_can_be_written_again(workload: Workload) -> None:
     """Delta still remembers the transactions of the rows that were restored away."""
     decide(workload, "q", PIN, ROLLBACK)
