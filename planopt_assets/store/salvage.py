@@ -42,8 +42,14 @@ class _Named:
 
     live: set[str] = field(default_factory=set)
     rows: dict[str, int | None] = field(default_factory=dict)  # of each file that was ever added
+    added_at: dict[str, int] = field(default_factory=dict)
     removed_at: dict[str, int] = field(default_factory=dict)
     damaged: bool = False
+
+    def in_order(self, files: Iterable[Path]) -> list[Path]:
+        """By the commit that added them; where none is known, by their own time."""
+        last = max(self.added_at.values(), default=0) + 1
+        return sorted(files, key=lambda file: (self.added_at.get(file.name, last), file.stat().st_mtime_ns))
 
 
 def damage_of(root: str, name: str, *, by_head: bool = True) -> tuple[str, ...]:
@@ -57,7 +63,7 @@ def damage_of(root: str, name: str, *, by_head: bool = True) -> tuple[str, ...]:
 
 
 def salvage(root: str, name: str, damage: tuple[str, ...]) -> Salvaged:
-    """Every row of a table that can be read, oldest first and once."""
+    """Every row of a table that can be read, once, in the order of the commits."""
     folder = Path(root, name)
     named = _named(folder / "_delta_log")
     try:
@@ -70,14 +76,15 @@ def salvage(root: str, name: str, damage: tuple[str, ...]) -> Salvaged:
     if named.damaged:  # a commit that cannot be read may have added any file that no other names
         expected |= {file.name for file in folder.glob("*.parquet")} - set(named.rows) - set(named.removed_at)
     good, bad = _sorted_out(root, name, expected, head)
-    rows = _unique(_read(good, name))
+    if head is not None:  # up to its version a head knows every file: another name is a damaged one
+        bad = [f for f in bad if f in head.files or named.added_at.get(f, head.version + 1) > head.version]
+    rows = _unique(_read(named.in_order(good), name))
+    lost: int | None = 0
     if bad:
         earlier, _ = _sorted_out(root, name, set(named.rows) - expected, head)
-        rows, before = _unique(pa.concat_tables([rows, _read(earlier, name)])), rows.num_rows
         known = [head.files[f].rows if head and f in head.files else named.rows.get(f) for f in bad]
+        rows, before = _unique(_read(named.in_order([*good, *earlier]), name)), rows.num_rows
         lost = None if None in known else max(sum(filter(None, known)) - (rows.num_rows - before), 0)
-    else:
-        lost = 0
     newest = max((v for v in rows["schema_version"].to_pylist() if v is not None), default=0)
     if newest > SCHEMA_VERSION:
         raise StoreTooNew(
@@ -85,7 +92,7 @@ def salvage(root: str, name: str, damage: tuple[str, ...]) -> Salvaged:
             where=root,
             fix="upgrade planopt, then repair the store",
         )
-    return Salvaged(name, damage, rows.sort_by([("recorded_at", "ascending")]), lost)
+    return Salvaged(name, damage, rows, lost)
 
 
 def _named(log: Path) -> _Named:
@@ -116,6 +123,7 @@ def _replay(found: _Named, line: bytes, version: int) -> None:
         if add := action.get("add"):
             name = unquote(add["path"])
             found.live.add(name)
+            found.added_at[name] = version
             found.rows[name] = orjson.loads(add.get("stats") or "{}").get("numRecords")
         elif remove := action.get("remove"):
             name = unquote(remove["path"])
