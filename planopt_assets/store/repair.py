@@ -7,7 +7,7 @@ without damage is not touched. Needs no Spark. Runs on the store must not be in 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +87,16 @@ def repair(root: str, *, stamp: str, run_id: str, dry_run: bool = False) -> Repa
     """Repair every table and chain of a store; with `dry_run` only say what is damaged. `stamp` names the folder."""
     if not on_files(root):
         raise StoreUnreadable("the store is not on a file system", where=root, fix=ONLY_A_FILE_SYSTEM)
+    from deltalake.exceptions import DeltaError
+
     aside = Path(root, DAMAGED, stamp)
     try:
-        _finish(root)
+        if not dry_run:
+            _finish(root)
         found = [_repaired(root, name, aside, dry_run=dry_run) for name in TABLES if name != PROMOTIONS.table]
         tables = [table for table in found if table is not None]
         promotions, chains = _repaired_promotions(root, aside, run_id, dry_run=dry_run)
-    except OSError as error:
+    except (OSError, DeltaError, HeadUnreadable) as error:
         raise StoreWriteFailed(
             f"the store could not be repaired: {error}",
             where=root,
@@ -108,7 +111,7 @@ def _repaired(root: str, name: str, aside: Path, *, dry_run: bool) -> TableRepai
         return None
     found = salvage(root, name, damage)
     if not dry_run:
-        _mend(root, name, found.rows, aside)
+        _mend(root, found, aside)
     return _told(found)
 
 
@@ -122,18 +125,19 @@ def _repaired_promotions(
     mended = tuple(chain for chain in chains if chain.needed)
     if not dry_run:
         if any(chain.rewritten for chain in mended):
-            rows = [row for chain in chains for row in chain.rows]
-            _replace(root, name, pa.Table.from_pylist(rows, schema=TABLES[name]), aside)
+            rows = pa.Table.from_pylist([row for chain in chains for row in chain.rows], schema=TABLES[name])
+            _replace(root, replace(found, rows=rows), aside)
         elif damage:
-            _mend(root, name, found.rows, aside)
+            _mend(root, found, aside)
         write_heads(root, mended, aside)
     return ((_told(found),) if damage else ()), mended
 
 
-def _mend(root: str, name: str, rows: pa.Table, aside: Path) -> None:
+def _mend(root: str, found: Salvaged, aside: Path) -> None:
     """Where only the head is damaged, the table stays as it is."""
+    name = found.name
     if _head_can_be_read(root, name) or not Path(root, name).exists() or damage_of(root, name, by_head=False):
-        _replace(root, name, rows, aside)
+        _replace(root, found, aside)
     else:
         _set_aside_head(root, name, aside)
         _note_anew(root, name)
@@ -151,13 +155,15 @@ def _told(found: Salvaged) -> TableRepair:
     return TableRepair(found.name, found.damage, found.rows.num_rows, found.lost)
 
 
-def _replace(root: str, name: str, rows: pa.Table, aside: Path) -> None:
-    """The new table is written beside the old one, then takes its place."""
-    from deltalake import write_deltalake
+def _replace(root: str, found: Salvaged, aside: Path) -> None:
+    """The new table is written beside the old one, then takes its place. It remembers the same transactions."""
+    from deltalake import CommitProperties, Transaction, write_deltalake
 
+    name = found.name
     staged = Path(root, STAGING, name)
     shutil.rmtree(staged, ignore_errors=True)
-    write_deltalake(str(staged), rows, mode="error")
+    known = [Transaction(app_id, version) for app_id, version in found.transactions.items()]
+    write_deltalake(str(staged), found.rows, mode="error", commit_properties=CommitProperties(app_transactions=known))
     if Path(root, name).exists():
         aside.mkdir(parents=True, exist_ok=True)
         Path(root, name).rename(aside / name)

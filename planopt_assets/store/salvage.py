@@ -7,9 +7,10 @@ the commit, and a row that stands in two files stands there because one file rep
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import orjson
@@ -34,6 +35,7 @@ class Salvaged:
     damage: tuple[str, ...]
     rows: pa.Table
     lost: int | None
+    transactions: Mapping[str, int]  # the last version of each application that the log remembers
 
 
 @dataclass
@@ -44,7 +46,12 @@ class _Named:
     rows: dict[str, int | None] = field(default_factory=dict)  # of each file that was ever added
     added_at: dict[str, int] = field(default_factory=dict)
     removed_at: dict[str, int] = field(default_factory=dict)
+    transactions: dict[str, int] = field(default_factory=dict)
     damaged: bool = False
+
+    def remember(self, transaction: Mapping[str, Any]) -> None:
+        app_id, version = transaction["appId"], int(transaction["version"])
+        self.transactions[app_id] = max(self.transactions.get(app_id, version), version)
 
     def in_order(self, files: Iterable[Path]) -> list[Path]:
         """By the commit that added them; where none is known, by their own time."""
@@ -92,7 +99,7 @@ def salvage(root: str, name: str, damage: tuple[str, ...]) -> Salvaged:
             where=root,
             fix="upgrade planopt, then repair the store",
         )
-    return Salvaged(name, damage, rows, lost)
+    return Salvaged(name, damage, rows, lost, named.transactions)
 
 
 def _named(log: Path) -> _Named:
@@ -110,8 +117,10 @@ def _named(log: Path) -> _Named:
             for line in content.splitlines():
                 _replay(found, line, int(match[1]))
         elif file in checkpoints:
-            added = _added(file)
+            added = [unquote(add["path"]) for add in _in_checkpoint(file, "add")]
             found.damaged |= not added
+            for transaction in _in_checkpoint(file, "txn"):
+                found.remember(transaction)
             found.rows = {**dict.fromkeys(added), **found.rows}
             found.live |= set(added)
     return found
@@ -129,20 +138,22 @@ def _replay(found: _Named, line: bytes, version: int) -> None:
             name = unquote(remove["path"])
             found.live.discard(name)
             found.removed_at[name] = version
-        elif not action.keys() & {"commitInfo", "protocol", "metaData", "txn", "cdc", "domainMetadata"}:
+        elif transaction := action.get("txn"):
+            found.remember(transaction)
+        elif not action.keys() & {"commitInfo", "protocol", "metaData", "cdc", "domainMetadata"}:
             found.damaged = True
     except (ValueError, AttributeError, KeyError, TypeError):
         found.damaged = True
 
 
-def _added(checkpoint: Path) -> list[str]:
+def _in_checkpoint(file: Path, kind: str) -> list[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        adds = pq.read_table(checkpoint, columns=["add"])["add"].drop_null().to_pylist()
-    except (OSError, pa.ArrowException, ValueError):
+        found: list[dict[str, Any]] = pq.read_table(file, columns=[kind])[kind].drop_null().to_pylist()
+    except (OSError, pa.ArrowException, ValueError, KeyError):
         return []
-    return [unquote(add["path"]) for add in adds]
+    return found
 
 
 def _sorted_out(root: str, name: str, files: Iterable[str], head: TableHead | None) -> tuple[list[Path], list[str]]:

@@ -174,6 +174,16 @@ def test_the_rows_of_an_empty_commit_are_kept(workload: Workload) -> None:
     assert children(workload) == ["a", "b", "c", "d"]
 
 
+def test_a_stage_that_is_repeated_after_a_repair_adds_nothing(workload: Workload) -> None:
+    for name in ("a", "b", "c"):
+        link(workload, f"run-{name}", name)
+    max(Path(workload.store, "lineage", "_delta_log").glob("*.json")).write_bytes(b"")
+    mend(workload)
+    for name in ("a", "b"):
+        link(workload, f"run-{name}", name)
+    assert children(workload) == ["a", "b", "c"]
+
+
 def test_so_they_are_in_a_store_without_heads(workload: Workload) -> None:
     link(workload, "run-1", "a", "b")
     link(workload, "run-2", "c")
