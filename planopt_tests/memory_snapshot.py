@@ -16,7 +16,7 @@ class MemorySnapshot(Snapshot):
     """Rows by table, oldest first; it remembers which tables were asked for."""
 
     def __init__(self, **tables: list[Row]) -> None:
-        super().__init__("memory", "demo")
+        super().__init__("memory://", "demo")
         self.tables = tables
         self.asked: list[str] = []
 

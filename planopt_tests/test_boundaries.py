@@ -62,7 +62,7 @@ def test_the_scan_finds_what_it_should() -> None:
 LAYERS = (
     *("model", "errors", "workload"),
     *("observe", "decide", "replan", "validate", "promote"),  # pure: no Spark, no store, no clock
-    *("store", "engine"),
+    *("delta", "store", "engine"),
     *("loop", "job"),
     *("defs", "definitions", "dagster", "report", "cli"),
 )

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from planopt_assets.cli import look, loop, person
+from planopt_assets.cli import look, loop, person, repair
 from planopt_assets.cli.command import print_json, say
 from planopt_assets.errors import PlanoptError
 from planopt_assets.store.collector import collector_paused
@@ -39,6 +39,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     person.pin,
     person.unpin,
     person.rollback,
+    repair.repair,
     look.export,
     look.report,
     loop.ui,

@@ -135,7 +135,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         }
         print_json_list(head, "queries", (s.facts() for s in shown))
     else:
-        if not todo:
+        if not todo and not any(s.broken for s in shown):
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
         print_standings(shown)
         print_closing(loaded, path)

@@ -39,6 +39,7 @@ class TableUnreadable(PlanoptError):
     """A registered table is missing, is not a Delta table, or has a damaged log."""
 
     code = "PLN-206"
+    file = ""  # of the log, below the table, where one is damaged
 
 
 class QueryFailed(PlanoptError):

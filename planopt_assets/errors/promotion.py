@@ -18,7 +18,7 @@ class PromotionConflict(PlanoptError):
 
 
 class ChainBroken(PlanoptError):
-    """The hash chain of a query's promotions is broken: a row was changed or is missing."""
+    """The promotions of a query are not what was written: a row was changed, cannot be read, or is lost."""
 
     code = "PLN-403"
 

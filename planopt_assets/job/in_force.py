@@ -62,7 +62,7 @@ class InForce:
 
 def promotion_in_force(workload: Workload, query_id: str, open_store: OpenStore = Snapshot) -> Promotion | None:
     """The newest generation of a query. The whole chain is checked first. None: nothing was ever promoted."""
-    chain = chains(open_store(workload.store, workload.name), [query_id]).get(query_id, ())
+    chain = chains(open_store(workload.store, workload.name), [query_id]).of(query_id)
     return chain[-1] if chain else None
 
 

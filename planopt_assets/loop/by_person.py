@@ -25,7 +25,7 @@ def pin(
     """Fix these settings, or a policy the query already had; automation leaves it alone until it is unpinned."""
     verdicts = run.snapshot.read(VERDICTS, query_id=query_id)
     if policy_id is not None:
-        promoted = [p.policy for p in chains(run.snapshot, [query_id]).get(query_id, ())]
+        promoted = [p.policy for p in chains(run.snapshot, [query_id]).of(query_id)]
         planned = [c.policy for c in run.snapshot.read(CANDIDATES, query_id=query_id)]
         policy = known_policy(query_id, policy_id, [*promoted, *(v.policy for v in verdicts), *planned])
     else:
@@ -52,6 +52,8 @@ def rollback(run: Run, query_id: str, *, to: Target, reason: str, who: str) -> S
 
 def _apply(run: Run, query_id: str, event: Callable[[Standing], Event]) -> StageResult:
     standing = run.standings()[query_id]
+    if standing.broken is not None:
+        raise standing.broken
     try:
         promotion = next_generation(run.workload.name, query_id, standing.chain, event(standing))
     except NothingToChange as nothing:

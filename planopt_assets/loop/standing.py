@@ -18,7 +18,7 @@ from planopt_assets.promote.chain import spent
 from planopt_assets.replan.candidates import Proposed, Tried, combination, next_singles
 
 if TYPE_CHECKING:
-    from planopt_assets.errors import TableUnreadable
+    from planopt_assets.errors import PlanoptError, TableUnreadable
     from planopt_assets.model.candidate import Candidate
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.observation import PlanArtifact
@@ -53,6 +53,7 @@ class Standing:
     due: Expire | Revert | None = None  # what watch found and nobody has written yet
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
     unlinked: bool = False  # a promotion has no lineage: its run was killed in between
+    broken: PlanoptError | None = None  # its chain is not what was written: nothing is done until it is repaired
 
     @property
     def active(self) -> Promotion | None:
@@ -131,7 +132,7 @@ class Standing:
 
     def promotable(self, *, by_hand: bool) -> Verdict | None:
         """The best verdict whose policy is not in force and was not taken back; none while a person's pin stands."""
-        if self.active is not None and self.active.fixed:
+        if self.broken is not None or (self.active is not None and self.active.fixed):
             return None
         best = self._best(spent(self.chain, by_hand=by_hand))
         if best is None or (self.active is not None and self.active.policy == best.policy):
@@ -144,6 +145,8 @@ class Standing:
 
     @property
     def outcome(self) -> str:
+        if self.broken is not None:
+            return "broken"
         if not self.observed:
             return "not_run"
         statuses = {a.status for a in self.artifacts}
@@ -160,10 +163,14 @@ class Standing:
     @property
     def deciding(self) -> Verdict | None:
         """The verdict the outcome rests on."""
+        if self.broken is not None:
+            return None
         return self.best or next((v for v in self.verdicts if v.outcome == self.outcome), None)
 
     @property
     def reason(self) -> str:
+        if self.broken is not None:
+            return str(self.broken)
         if not self.observed:
             return f"it cannot run: {self.missing}" if self.missing else "not run on these inputs yet"
         if not self.captured:

@@ -61,11 +61,11 @@ def standings(
     weights = table_bytes(snapshot, observed)
     layouts = _layouts(snapshot, {i.artifacts[0].observation_id for i in inputs.values() if i.artifacts})
     tried = tried_policies(snapshot, ids)
-    linked = linked_promotions(snapshot) if chain_of else frozenset()
-    watch = Watch(snapshot, chain_of, verdicts, artifacts)
+    linked = linked_promotions(snapshot) if chain_of.whole else frozenset()
+    watch = Watch(snapshot, chain_of.whole, verdicts, artifacts)
     found = {}
     for query in asked:
-        now, chain = inputs[query.id], chain_of.get(query.id, ())
+        now, chain = inputs[query.id], chain_of.whole.get(query.id, ())
         decided = _last_run([d for d in decisions.get(query.id, []) if d.input_fingerprint == now.fingerprint])
         all_candidates, all_verdicts = candidates.get(query.id, []), verdicts.get(query.id, [])
         found[query.id] = Standing(
@@ -88,6 +88,7 @@ def standings(
             changes=now.changes,
             due=watch.due(query.id, now.fingerprint),
             unlinked=any(p.id not in linked for p in chain),
+            broken=chain_of.broken.get(query.id),
             policies=lifecycles(all_candidates, tried.get(query.id, frozenset()), all_verdicts, chain),
         )
     return found

@@ -37,6 +37,8 @@ class Step:
 
 def step(standing: Standing, stage: str) -> Step:
     """The step of a stage on the evidence as it is, once the stages before it have done what they could."""
+    if standing.broken is not None:
+        return Step(stage, "off", str(standing.broken))
     return _STEPS[stage](standing)
 
 

@@ -33,6 +33,8 @@ def not_regressed(standing: Standing) -> Gate:
 
     A pin is a person's business: what speaks against it is told, and is a regression only if its result is wrong.
     """
+    if standing.broken is not None:
+        return Gate(False, True, str(standing.broken))
     active = standing.active
     if active is None and standing.never_observed:
         return Gate.without_evidence(NEVER_RAN)  # a store that was lost has no policies either

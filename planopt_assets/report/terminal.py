@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.lineage import Node
 
-COLORS = {"accept": "green", "reject": "red", "inconclusive": "yellow", "refused": "red", "cannot_tell": "yellow"}
+COLORS = {
+    "accept": "green",
+    "reject": "red",
+    "inconclusive": "yellow",
+    "refused": "red",
+    "cannot_tell": "yellow",
+    "broken": "red",
+}
 _NEEDS = {"needed": "yellow", "done": "green", "depends": "", "off": "dim"}
 
 
@@ -155,6 +162,8 @@ def _alike(gates: Iterable[tuple[str, str, Gate]]) -> list[tuple[str, str, list[
 
 def _in_force(standing: Standing, changed: str) -> str:
     """The generation, and its policy if that is not the one tried last."""
+    if standing.broken is not None:
+        return "unknown"
     if (active := standing.active) is None:
         return "original"
     state = "" if active.state == "accepted" else f" {active.state}"

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planopt_assets.errors import StoreUnreadable
+from planopt_assets.store.opened import data_files, open_sound, opened
 from planopt_assets.store.schemas import TABLES
-from planopt_assets.store.snapshot import data_files
+from planopt_assets.store.table_heads import note_version
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -53,7 +55,7 @@ def compact_store(root: str, most: int = MOST_SMALL_FILES, kept_hours: int = KEP
             continue
         try:
             done = _compacted(path, most, kept_hours)
-        except (DeltaError, OSError) as error:
+        except (StoreUnreadable, DeltaError, OSError) as error:
             LOG.info("%s is not compacted this time: %s", name, str(error).strip().splitlines()[0][:300])
             continue
         if done is not None:
@@ -65,15 +67,20 @@ def compact_store(root: str, most: int = MOST_SMALL_FILES, kept_hours: int = KEP
 def _compacted(path: Path, most: int, kept_hours: int) -> tuple[int, int, int] | None:
     from deltalake import DeltaTable
 
-    table = DeltaTable(str(path))
+    table = opened(str(path.parent), path.name)
+    if table is None:
+        return None
     sizes = _sizes(table)
     if sum(size < SMALL_BYTES for size in sizes) <= most:
         return None
     if sum(sizes) > LARGEST_BYTES:
         LOG.info("%s has %d files, and is too large to be compacted here: run OPTIMIZE on it", path.name, len(sizes))
         return None
+    if open_sound(str(path.parent), path.name, whole=True).lost:  # `planopt repair` needs every file
+        return None
     _write_anew(table)
     table = DeltaTable(str(path))
+    note_version(str(path.parent), path.name, table)
     table.create_checkpoint()
     return len(sizes), len(table.file_uris()), _delete_old(table, kept_hours)
 

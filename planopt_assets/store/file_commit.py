@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_random
 
 from planopt_assets.errors import StoreWriteFailed
+from planopt_assets.store.opened import opened
+from planopt_assets.store.table_heads import note_version
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +48,7 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int) -> 
 
     location, table = f"{root}/{name}", None
     try:
-        table = DeltaTable(location) if DeltaTable.is_deltatable(location) else None
+        table = opened(root, name)
         if table is not None and (table.transaction_version(app_id) or 0) >= version:
             return
         write_deltalake(
@@ -67,3 +69,4 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int) -> 
             where=root,
             fix="check that the store can be written and has space, then run again: nothing was half-written",
         ) from error
+    note_version(root, name, table or DeltaTable(location))

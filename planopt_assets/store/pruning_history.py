@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planopt_assets.store.opened import open_sound
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -25,6 +27,7 @@ def learned_thresholds(spark: SparkSession, root: str, at_least: int = AT_LEAST)
     from pyspark.sql import functions as F
 
     path = f"{root}/scan_outcomes"
+    open_sound(root, "scan_outcomes")  # Spark would read a damaged table without an error, or fail
     if not DeltaTable.isDeltaTable(spark, path):
         return {}
     scans = spark.read.format("delta").load(path)

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote
 
 import pyarrow as pa
 
 from planopt_assets.errors import StoreTooNew, StoreUnreadable
+from planopt_assets.store.opened import first_line, open_sound, opened, unreadable
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
-
     from planopt_assets.store.codecs.codec import Codec
+    from planopt_assets.store.opened import Sound
 
 T = TypeVar("T")
 Wanted = str | bool | Collection[str] | None
 """What a column must hold: this value, or one of these; None: anything."""
-
-
-def data_files(table: DeltaTable) -> list[str]:
-    """The files of a table's version as Arrow wants them: plain paths on a file system, addresses elsewhere."""
-    local = ("/", "file://")
-    return [unquote(u.removeprefix("file://")) if u.startswith(local) else u for u in table.file_uris()]
 
 
 class Snapshot:
@@ -34,7 +26,7 @@ class Snapshot:
     def __init__(self, root: str, workload: str) -> None:
         self.root = root
         self.workload = workload
-        self._files: dict[str, list[str]] = {}
+        self._opened: dict[str, Sound] = {}
         self._made: dict[str, Any] = {}
 
     def read(self, codec: Codec[T], **wanted: Wanted) -> list[T]:
@@ -47,7 +39,7 @@ class Snapshot:
         import pyarrow.dataset as ds
 
         schema = TABLES[name]
-        files = self._data_files(name)
+        files = self._open(name).files
         if not files:
             return schema.empty_table().select(columns or schema.names)
         keep = pc.field("workload") == self.workload
@@ -84,34 +76,39 @@ class Snapshot:
     @property
     def files(self) -> dict[str, list[str]]:
         """The files of every table that was asked for so far. A file never changes: the same files, the same rows."""
-        return {name: sorted(files) for name, files in self._files.items()}
+        return {name: sorted(opened.files) for name, opened in self._opened.items()}
 
     def version(self, name: str) -> int:
         """The newest version of a table now, -1 where it does not exist."""
-        table = self._open(name)
+        table = opened(self.root, name)
         return -1 if table is None else table.version()
 
-    def _data_files(self, name: str) -> list[str]:
-        if name not in self._files:
-            table = self._open(name)
-            self._files[name] = [] if table is None else data_files(table)
-        return self._files[name]
+    def lost(self, name: str) -> tuple[str, ...]:
+        """Files that the table once had. Not empty only where each query can be checked by a head of its own."""
+        return self._open(name).lost
 
-    def _open(self, name: str) -> DeltaTable | None:
-        from deltalake import DeltaTable
-        from deltalake.exceptions import DeltaError
+    def transaction(self, name: str, app_id: str) -> int:
+        """The last version of an application's transactions that the table remembers, 0 where it knows none."""
+        table = self._open(name).table
+        return 0 if table is None else table.transaction_version(app_id) or 0
 
-        path = f"{self.root}/{name}"
-        local = "://" not in self.root
-        try:
-            exists = (Path(path) / "_delta_log").is_dir() if local else DeltaTable.is_deltatable(path)
-            return DeltaTable(path) if exists else None
-        except (DeltaError, OSError) as error:
-            raise self._unreadable(name, error) from error
+    def _open(self, name: str) -> Sound:
+        if name not in self._opened:
+            self._opened[name] = open_sound(self.root, name)
+        return self._opened[name]
 
     def _unreadable(self, name: str, error: Exception) -> StoreUnreadable:
-        return StoreUnreadable(
-            f"table {name} cannot be read: {str(error).splitlines()[0]}",
-            where=self.root,
-            fix=f"move {name} away to start it anew, or restore it; nothing else reads it",
-        )
+        """Which file it is, Arrow does not always say."""
+        files = self._open(name).files
+        file = next((f for f in files if not _can_be_read(f, name)), files[0])
+        return unreadable(self.root, name, f"{file}, and its rows are lost: {first_line(error)}")
+
+
+def _can_be_read(file: str, name: str) -> bool:
+    import pyarrow.dataset as ds
+
+    try:
+        ds.dataset([file], schema=TABLES[name], format="parquet").to_table()
+    except (OSError, pa.ArrowException):
+        return False
+    return True

@@ -28,3 +28,14 @@ def table_bytes(snapshot: Snapshot, execution_ids: Collection[str]) -> dict[str,
     """By execution, the bytes of all tables it read; None where nobody counted."""
     found = snapshot.table("runtime_counters", ["execution_id", "table_bytes"], execution_id=execution_ids)
     return dict(zip(found["execution_id"].to_pylist(), found["table_bytes"].to_pylist(), strict=True))
+
+
+def linked_generations(snapshot: Snapshot) -> dict[str, int]:
+    """Of each query, the last generation whose lineage is stored."""
+    rows = snapshot.table("lineage", ["query_id", "child_id"], stage="promote")
+    found: dict[str, int] = {}
+    for query_id, child in zip(rows["query_id"].to_pylist(), rows["child_id"].to_pylist(), strict=True):
+        generation = child.removeprefix(f"pro-{query_id}-g")
+        if generation.isdigit():
+            found[query_id] = max(found.get(query_id, 0), int(generation))
+    return found

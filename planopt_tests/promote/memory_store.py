@@ -79,7 +79,7 @@ class MemoryStore(Store):
     """Reads the tables as they are when a snapshot is taken; what is written goes through the real writer."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__("memory", "demo", lambda: None)  # type: ignore[arg-type, return-value]
+        super().__init__("memory://", "demo", lambda: None)  # type: ignore[arg-type, return-value]
         self.memory = memory
 
     def newest(self) -> MemorySnapshot:

@@ -142,6 +142,6 @@ def test_a_chain_of_an_older_planopt_has_the_hashes_it_always_had() -> None:
     assert first.chain_hash == "chn_bf7b0e24eceb6e0d"
 
 
-def test_the_error_says_how_to_go_back() -> None:
-    with pytest.raises(ChainBroken, match="Delta time travel"):
+def test_the_error_names_the_command_that_repairs() -> None:
+    with pytest.raises(ChainBroken, match="planopt repair"):
         verified_chain("demo", "q", rows()[1:])

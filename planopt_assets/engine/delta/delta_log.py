@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from planopt_assets.engine.delta.log_files import Json, LogFiles
+from planopt_assets.delta.log_files import Json, LogFiles
 from planopt_assets.observe.tables.table_metadata import protocol_of, table_facts
 
 if TYPE_CHECKING:

@@ -68,6 +68,8 @@ class _Promoted:
             self._add(accept_event(self._standing, verdict, stored, by_hand=run.by_hand))
 
     def result(self) -> StageResult:
+        if self._standing.broken is not None:
+            return StageResult(self._standing.query_id, False, self._standing.reason)
         return _result(self._standing, self.made, waiting=self._chosen is not None)
 
     @property
@@ -116,6 +118,8 @@ def _stored(run: Run, query_id: str) -> list[Verdict]:
 
 def _refuse_by_hand(run: Run, standing: Standing) -> None:
     """All refusals of a promotion by hand, before anything is written."""
+    if standing.broken is not None:
+        raise standing.broken
     if standing.best is None:
         raise PromotionRefused(
             f"no accepted verdict on its current inputs; its outcome is {standing.outcome}: {standing.reason}",

@@ -71,17 +71,22 @@ class LogFiles:
         commits = range(self.checkpoint(version)[0] + 1, version + 1)
         for at in commits:
             if at not in self._commits and at == 0:
-                raise self.damaged("its log does not begin at version 0, and no checkpoint stands in for what is gone")
+                gone = "its log does not begin at version 0, and no checkpoint stands in for what is gone"
+                raise self.damaged(gone, _commit_name(at))
             if at not in self._commits:
-                raise self.damaged(f"commit {at} is missing in its log")
+                raise self.damaged(f"commit {at} is missing in its log", _commit_name(at))
             if self._commits[at] == 0:
                 # Spark treats it as a commit without actions. The rows it added would be lost without an error.
-                raise self.damaged(f"commit {at} in its log is empty")
+                raise self.damaged(f"commit {at} in its log is empty", _commit_name(at))
         return commits
+
+    def holds(self, version: int) -> bool:
+        """Whether the commit of a version is still there. Old ones may be deleted once a checkpoint replaces them."""
+        return version in self._commits
 
     def commit_actions(self, version: int) -> Iterator[Json]:
         """The actions of a commit. Empty if a checkpoint replaces it."""
-        return self._lines(f"{version:020d}.json") if version in self._commits else iter(())
+        return self._lines(_commit_name(version)) if version in self._commits else iter(())
 
     def checkpoint_actions(self, name: str, kinds: tuple[str, ...]) -> Iterator[Json]:
         """Some kinds of a checkpoint's actions. The column with the list of files, often huge, is not read."""
@@ -99,7 +104,7 @@ class LogFiles:
                     for kind in columns:
                         yield from ({kind: action} for action in batch.column(kind).drop_null().to_pylist())
         except (OSError, pa.ArrowException) as error:
-            raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}") from error
+            raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}", name) from error
 
     def checksum(self, version: int) -> Json:
         """The checksum file that Delta wrote after a commit. None: there is none, or it cannot be read."""
@@ -111,12 +116,15 @@ class LogFiles:
             return {}
         return noted if isinstance(noted, dict) else {}
 
-    def damaged(self, what: str) -> TableUnreadable:
-        return TableUnreadable(
+    def damaged(self, what: str, name: str = "") -> TableUnreadable:
+        """The error for a damaged log; `name` is that of the file, where one is to blame."""
+        error = TableUnreadable(
             f"{self._location}: {what}",
             where=f"table {self._table}",
             fix="restore the table's `_delta_log` from a backup, or write the table anew",
         )
+        error.file = f"{LOG}/{name}" if name else ""
+        return error
 
     def _last(self) -> int:
         return max([*self._commits, *self._checkpoints])
@@ -149,9 +157,9 @@ class LogFiles:
             try:
                 action = orjson.loads(line) if line.strip() else {}
             except orjson.JSONDecodeError as error:
-                raise self.damaged(f"{name} in its log holds a line that is no JSON") from error
+                raise self.damaged(f"{name} in its log holds a line that is no JSON", name) from error
             if not isinstance(action, dict):
-                raise self.damaged(f"{name} in its log holds a line that is no action")
+                raise self.damaged(f"{name} in its log holds a line that is no action", name)
             yield action
 
     def _read(self, name: str) -> bytes:
@@ -167,6 +175,10 @@ class LogFiles:
             where=f"table {self._table}",
             fix="check the path in the workload file and the access to it",
         )
+
+
+def _commit_name(version: int) -> str:
+    return f"{version:020d}.json"
 
 
 def _file_system(location: str) -> FileSystem:

@@ -1,0 +1,107 @@
+"""No damage of one file of the store puts a policy in force that was not decided, or undoes what a person decided."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from planopt_assets.job.in_force import read_in_force
+from planopt_assets.loop.gates import evaluate
+from planopt_assets.loop.run import read_standings
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.workload import Workload
+from planopt_assets.store.repair import repair
+from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.snapshot import Snapshot
+from planopt_tests.store.damage_everywhere import Case, Everywhere, at
+from planopt_tests.store.whole_store import IN_FORCE
+
+SAMPLE = 16
+FLIPS = 2
+
+
+@pytest.fixture(scope="module")
+def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Everywhere:
+    return Everywhere(tmp_path_factory.mktemp("everywhere"))
+
+
+def wrong(everywhere: Everywhere, cases: list[Case]) -> Iterator[str]:
+    for case in cases:
+        try:
+            everywhere.outcome(case)
+        except Exception as error:  # noqa: BLE001  # an exception that nobody catches is what is looked for
+            yield f"{case.file} {case.how}: {type(error).__name__}: {error}"
+
+
+@pytest.mark.fast
+def test_a_sample_of_all_damages(everywhere: Everywhere) -> None:
+    drawn = random.Random(20_240_101).sample(everywhere.cases(FLIPS), SAMPLE)
+    assert list(wrong(everywhere, drawn)) == []
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("table", TABLES)
+def test_every_file_of_every_table_and_of_its_head(everywhere: Everywhere, table: str) -> None:
+    cases = [case for case in everywhere.cases(FLIPS) if case.table == table]
+    assert {case.kind for case in cases} >= {"commit", "data", "head"}
+    assert list(wrong(everywhere, cases)) == []
+
+
+# Each field of a promotion
+
+
+OTHER_VALUES = [None, "another", 7]
+PEOPLE = {query_id: IN_FORCE[query_id] for query_id in ("pinned", "rolled_back")}
+FIELDS = [name for name in TABLES["active_policies"].names if name != "schema_version"]  # a newer one is refused
+
+
+def replaced(workload: Workload, store: Path, column: str, value: Any) -> Workload:
+    """A copy of the store in which somebody edited the last generations of both people."""
+    shutil.rmtree(store, ignore_errors=True)
+    shutil.copytree(workload.store, store)
+    schema = TABLES["active_policies"]
+    rows = Snapshot(workload.store, workload.name).table("active_policies").to_pylist()
+    for row in rows:
+        if row["generation"] == 2:
+            row[column] = value
+    write_deltalake(store / "active_policies", pa.Table.from_pylist(rows, schema=schema), mode="overwrite")
+    return at(workload, store)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("column", FIELDS)
+def test_each_field_of_a_promotion(everywhere: Everywhere, tmp_path: Path, column: str) -> None:
+    fitting = [v for v in OTHER_VALUES if _fits(v, TABLES["active_policies"].field(column).type)]
+    for value in fitting:
+        edited = replaced(everywhere.workload, tmp_path / "edited", column, value)
+        for query_id, policy in PEOPLE.items():
+            found = read_in_force(edited, query_id, timeout_s=600.0)
+            if found.failure is None:
+                assert found.policy == policy
+            else:
+                assert (found.policy, found.failure.code) == (ORIGINAL, "PLN-403")
+                assert "planopt repair" in found.failure.fix
+        snapshot = Snapshot(edited.store, edited.name)
+        standings = read_standings(edited, snapshot=snapshot)
+        evaluate(list(IN_FORCE), snapshot, standings)
+        assert {s.to_promote for s in standings.values()} == {None}
+        repair(edited.store, stamp="then", run_id="run-repair")
+        for query_id, policy in PEOPLE.items():
+            found = read_in_force(edited, query_id, timeout_s=600.0)
+            assert (found.failure, found.policy) == (None, policy)
+    assert fitting
+
+
+def _fits(value: Any, kind: pa.DataType) -> bool:
+    try:
+        pa.array([value], kind)
+    except (pa.ArrowException, TypeError):
+        return False
+    return True
