@@ -24,6 +24,16 @@ OTHER = Policy.of({"spark.sql.files.openCostInBytes": "65536"})
 Row = dict[str, Any]
 
 
+def criteria(**passed: bool | None) -> str:
+    """Criteria as a verdict stores them; `objective__cpu` is `objective:cpu`."""
+    unsaid = {"baseline": None, "candidate": None, "threshold": ""}
+    return json.dumps([{"name": name.replace("__", ":"), "passed": found, **unsaid} for name, found in passed.items()])
+
+
+ALL_PASSED = criteria(results_equal=True, work_ns=None, objective__cpu=True)
+"""What every accept has at least."""
+
+
 def artifact(status: str = "captured", **others: Any) -> PlanArtifact:
     found = {"captured": None, "refused": "PLN-101 query q: `INSERT` writes", "failed": "PLN-207 query q: no space"}
     known = {
@@ -75,7 +85,7 @@ def verdict(policy: Policy = FEWER, outcome: str = "accept", **others: Any) -> V
         "outcome": outcome,
         "reason": f"the reason for {outcome}",
         "results_equal": True,
-        "criteria": "[]",
+        "criteria": ALL_PASSED if outcome == "accept" else "[]",
         "gain_metric": "cpu" if measured else None,
         "gain_ratio": 0.7 if measured else None,
         "gain_low": 0.6 if measured else None,

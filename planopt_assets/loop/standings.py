@@ -85,6 +85,7 @@ def standings(
             changes=now.changes,
             due=watch.due(query.id, now.fingerprint),
             unlinked=any(p.id not in linked for p in chain),
+            limits=workload.knobs,
             policies=lifecycles(all_candidates, tried.get(query.id, frozenset()), all_verdicts, chain),
         )
     return found
