@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from planopt_assets.store.codecs.codec import Codec
 
 T = TypeVar("T")
+ORDER = ("sequence", "recorded_at")
 Wanted = str | bool | Collection[str] | None
 """What a column must hold: this value, or one of these; None: anything."""
 
@@ -26,6 +27,14 @@ def data_files(table: DeltaTable) -> list[str]:
     """The files of a table's version as Arrow wants them: plain paths on a file system, addresses elsewhere."""
     local = ("/", "file://")
     return [unquote(u.removeprefix("file://")) if u.startswith(local) else u for u in table.file_uris()]
+
+
+def _oldest_first(rows: pa.Table) -> pa.Array:
+    """The places of the rows by commit. Those that are older than this column come first, by their clock."""
+    import pyarrow.compute as pc
+
+    keys = pa.table({"commit": pc.fill_null(rows["sequence"], 0), "clock": rows["recorded_at"]})
+    return pc.sort_indices(keys, sort_keys=[("commit", "ascending"), ("clock", "ascending")])
 
 
 class Snapshot:
@@ -57,7 +66,7 @@ class Snapshot:
             elif value is not None:
                 keep &= pc.field(column).isin(pa.array(sorted(value), pa.string()))
         # Not to_pyarrow_dataset(): with it the process may abort at exit.
-        asked = list(dict.fromkeys([*(columns or schema.names), "schema_version", "recorded_at"]))
+        asked = list(dict.fromkeys([*(columns or schema.names), "schema_version", *ORDER]))
         try:
             found = ds.dataset(files, schema=schema, format="parquet").to_table(columns=asked, filter=keep)
         except (OSError, pa.ArrowException) as error:
@@ -69,7 +78,7 @@ class Snapshot:
                 where=self.root,
                 fix="upgrade planopt, or point `store:` at another folder",
             )
-        return found.sort_by([("recorded_at", "ascending")]).select(columns or schema.names)
+        return found.take(_oldest_first(found)).select(columns or schema.names)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What is computed from this snapshot, kept under a key: several who ask get the same answer."""

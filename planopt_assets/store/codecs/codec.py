@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from planopt_assets.model.stamp import Stamp
+from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 T = TypeVar("T")
 
-STAMP = ("run_id", "recorded_at")
+STAMP = ("run_id", "recorded_at", "sequence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,5 +140,5 @@ def _collector_paused() -> Iterator[None]:
 AnyCodec = Codec[Any] | Joined[Any]
 
 
-def _stamp(run_id: str | None, recorded_at: datetime | None) -> Stamp:
-    return Stamp(run_id or "", recorded_at) if recorded_at is not None else Stamp(run_id or "")
+def _stamp(run_id: str | None, recorded_at: datetime | None, sequence: int | None) -> Stamp:
+    return Stamp(run_id or "", recorded_at or NOT_STORED.recorded_at, sequence or 0)
