@@ -52,6 +52,7 @@ from planopt_assets.errors.sql_gate import (
 )
 from planopt_assets.errors.store import (
     NothingToAccept,
+    RowDamaged,
     RowNotFound,
     StoreTooNew,
     StoreTooSlow,
@@ -120,6 +121,7 @@ __all__ = [
     "QueryFailed",
     "QueryHangs",
     "QueryTimedOut",
+    "RowDamaged",
     "RowNotFound",
     "RunFailed",
     "SessionMismatch",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from planopt_assets.errors import ChainBroken, PlanoptError, PolicyVetoed, StoreTooSlow, UnknownQuery
+from planopt_assets.errors import ChainBroken, PlanoptError, PolicyVetoed, RowDamaged, StoreTooSlow, UnknownQuery
 from planopt_assets.job.deadline import answer_within
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Workload
@@ -58,7 +58,7 @@ class InForce:
     @property
     def observable(self) -> bool:
         """Whether runs can be recorded. Not in a store that hangs, is damaged, or is of a newer planopt."""
-        recordable = self.failure is None or isinstance(self.failure, ChainBroken | PolicyVetoed)
+        recordable = self.failure is None or isinstance(self.failure, ChainBroken | PolicyVetoed | RowDamaged)
         return self.query is not None and recordable
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.decide.knobs import objections
 from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.steps import planned_steps
+from planopt_assets.model.decision import SAVINGS
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import NO_LIMITS, Knobs
 from planopt_assets.promote.chain import spent
@@ -235,4 +236,4 @@ def _by_proven_gain(verdict: Verdict) -> tuple[float, str]:
 def _nearest_to_a_proposal(decision: Decision) -> float:
     """How much a decision would have saved: the one that nearly was a proposal explains best why there is none."""
     facts = dict(decision.arithmetic)
-    return float(facts.get("saving_wall_ns_per_run", facts.get("saving_cpu_ns_per_run", -1)))
+    return float(next((facts[name] for name in SAVINGS if name in facts), -1))

@@ -29,8 +29,8 @@ def verified_chain(workload: str, query_id: str, rows: Sequence[Mapping[str, Any
     """The rows of one query as its chain; a row that does not follow from the one before is an error."""
     chain: list[Promotion] = []
     previous = GENESIS
-    for number, row in enumerate(sorted(rows, key=lambda r: r["generation"]), start=1):
-        promotion = PROMOTIONS.from_row({**row, "workload": workload})
+    made = [(PROMOTIONS.from_row({**row, "workload": workload}), row) for row in rows]  # a damaged row is an error
+    for number, (promotion, row) in enumerate(sorted(made, key=lambda one: one[0].generation), start=1):
         if row["generation"] != number or row["previous_hash"] != previous or row["chain_hash"] != promotion.chain_hash:
             raise ChainBroken(
                 f"generation {row['generation']} of query {query_id!r} does not follow from the one before",

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from planopt_assets.errors import StoreTooNew, StoreUnreadable
+from planopt_assets.store.codecs.damage import EVERY_ROW
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Snapshot:
 
     def read(self, codec: Codec[T], **wanted: Wanted) -> list[T]:
         """The nouns of a table, oldest first; only the columns that the noun is made of are read."""
-        return codec.decode(self.table(codec.table, codec.columns, **wanted))
+        columns = list(dict.fromkeys([*codec.columns, *EVERY_ROW]))
+        return codec.decode(self.table(codec.table, columns, **wanted))
 
     def table(self, name: str, columns: list[str] | None = None, **wanted: Wanted) -> pa.Table:
         """The same rows as Arrow: filtered by the values of columns, oldest first."""
@@ -71,7 +73,7 @@ class Snapshot:
             found = ds.dataset(files, schema=schema, format="parquet").to_table(columns=asked, filter=keep)
         except (OSError, pa.ArrowException) as error:
             raise self._unreadable(name, error) from error
-        newest = pc.max(found["schema_version"]).as_py() if found.num_rows else 0
+        newest = pc.max(found["schema_version"]).as_py() or 0  # a row that has none is found when it is decoded
         if newest > SCHEMA_VERSION:
             raise StoreTooNew(
                 f"table {name} holds rows of schema version {newest}, this planopt knows {SCHEMA_VERSION}",
