@@ -6,10 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from planopt_assets.store.schemas import TABLES
+from planopt_assets.model.stamp import NOT_STORED
+from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.store.snapshot import Snapshot, Wanted
 
 Row = dict[str, Any]
+_EVERY_ROW: Row = {"schema_version": SCHEMA_VERSION, "recorded_at": NOT_STORED.recorded_at}
 
 
 class MemorySnapshot(Snapshot):
@@ -23,7 +25,7 @@ class MemorySnapshot(Snapshot):
     def table(self, name: str, columns: list[str] | None = None, **wanted: Wanted) -> pa.Table:
         self.asked.append(name)
         found = [row for row in self.tables.get(name, []) if all(_fits(row.get(c), w) for c, w in wanted.items())]
-        known = [{c: v for c, v in row.items() if c in TABLES[name].names} for row in found]
+        known = [_EVERY_ROW | {c: v for c, v in row.items() if c in TABLES[name].names} for row in found]
         return pa.Table.from_pylist(known, schema=TABLES[name]).select(columns or TABLES[name].names)
 
 

@@ -12,16 +12,27 @@ from planopt_assets.model.observation import Observation, PlanArtifact
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Promotion
 from planopt_assets.model.scan import Funnel, ScanFacts
+from planopt_assets.model.stamp import NOT_STORED
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.observe.plans.stored_plan import pack
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.codecs.observing import ARTIFACTS, INPUT_TABLES, SCANS
-from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 
 FEWER = Policy.of({"spark.sql.shuffle.partitions": "2"})
 OTHER = Policy.of({"spark.sql.files.openCostInBytes": "65536"})
 
 Row = dict[str, Any]
+
+
+def criteria(**passed: bool | None) -> str:
+    """Criteria as a verdict stores them; `objective__cpu` is `objective:cpu`."""
+    unsaid = {"baseline": None, "candidate": None, "threshold": ""}
+    return json.dumps([{"name": name.replace("__", ":"), "passed": found, **unsaid} for name, found in passed.items()])
+
+
+ALL_PASSED = criteria(results_equal=True, work_ns=None, objective__cpu=True)
+"""What every accept has at least."""
 
 
 def artifact(status: str = "captured", **others: Any) -> PlanArtifact:
@@ -75,7 +86,7 @@ def verdict(policy: Policy = FEWER, outcome: str = "accept", **others: Any) -> V
         "outcome": outcome,
         "reason": f"the reason for {outcome}",
         "results_equal": True,
-        "criteria": "[]",
+        "criteria": ALL_PASSED if outcome == "accept" else "[]",
         "gain_metric": "cpu" if measured else None,
         "gain_ratio": 0.7 if measured else None,
         "gain_low": 0.6 if measured else None,
@@ -122,7 +133,8 @@ def standing(
 
 def stored(name: str, /, **columns: Any) -> Row:
     assert not columns.keys() - set(TABLES[name].names)
-    return dict.fromkeys(TABLES[name].names) | {"workload": "demo", "query_id": "q"} | columns
+    common = {"schema_version": SCHEMA_VERSION, "workload": "demo", "query_id": "q"}
+    return dict.fromkeys(TABLES[name].names) | common | {"recorded_at": NOT_STORED.recorded_at} | columns
 
 
 def packed_plan(*operators: str, final: tuple[str, ...] | None = None) -> bytes:

@@ -74,7 +74,7 @@ def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
 def comparable(history: PastVerdicts, now: int) -> list[PastVerdict]:
     """The newest verdict on each policy, for the same query and context, on inputs of similar size."""
     newest: dict[Policy, PastVerdict] = {}
-    for past in sorted(history.verdicts, key=lambda v: (v.counts_from, v.judged_at, v.verdict.id)):
+    for past in sorted(history.verdicts, key=lambda v: v.place):
         verdict = past.verdict
         if _same_query(verdict, history) and similar(verdict.input_bytes, history.input_bytes):
             newest.pop(verdict.policy, None)  # so that the order is that of the newest verdicts

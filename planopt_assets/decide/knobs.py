@@ -51,6 +51,14 @@ def objections(change: Policy, limits: Knobs) -> tuple[str, ...]:
     return tuple(against for part in change.parts if (against := _part_objection(part, limits)))
 
 
+def persons_limits(policy: Policy, limits: Knobs) -> Knobs:
+    """The limits for a policy that a person chose: they may set what the workload file denies to automation.
+
+    A knob that the file pins stays as it is.
+    """
+    return Knobs(allow=tuple(name for name, _ in policy.settings), pin=limits.pin)
+
+
 def changes_results(name: str) -> bool:
     """Whether a setting may change results. An entry that ends with a dot is a prefix."""
     return any(name == other or (other.endswith(".") and name.startswith(other)) for other in RESULT_CHANGING)

@@ -28,6 +28,7 @@ from planopt_assets.errors import QueryHangs
 from planopt_assets.model.arm import Arm, Session, Tables
 from planopt_assets.model.location import plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.promote.veto import check_settings
 from planopt_assets.store.store import Store
 
 if TYPE_CHECKING:
@@ -128,8 +129,10 @@ class Workspace:
         """A session of its own with an arm's settings, and with its tables as lazy views; nothing leaks back."""
         if arm.session not in self._sessions:
             session = self.spark.newSession()
-            for name, value in arm.policy.settings:
+            for name, _ in arm.policy.settings:
                 check_settable(session, name, where=arm.policy.id)
+            check_settings(arm.policy, self.workload.knobs)
+            for name, value in arm.policy.settings:
                 session.conf.set(name, value)
             for table in self.registry.readable(arm):
                 reader = session.read.format("delta").option("versionAsOf", table.version)

@@ -41,6 +41,7 @@ from planopt_assets.errors.promotion import (
     NothingToChange,
     PinRefused,
     PolicyFixed,
+    PolicyVetoed,
     PromotionConflict,
     PromotionRefused,
     VerdictSpent,
@@ -52,6 +53,7 @@ from planopt_assets.errors.sql_gate import (
 )
 from planopt_assets.errors.store import (
     NothingToAccept,
+    RowDamaged,
     RowNotFound,
     StoreTooNew,
     StoreTooSlow,
@@ -113,6 +115,7 @@ __all__ = [
     "PlanoptError",
     "PolicyFixed",
     "PolicyNotApplied",
+    "PolicyVetoed",
     "PromotionConflict",
     "PromotionRefused",
     "ProtocolUnsupported",
@@ -120,6 +123,7 @@ __all__ = [
     "QueryFailed",
     "QueryHangs",
     "QueryTimedOut",
+    "RowDamaged",
     "RowNotFound",
     "RunFailed",
     "SessionMismatch",

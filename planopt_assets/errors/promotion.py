@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planopt_assets.errors.base import PlanoptError
+from planopt_assets.errors.engine import PolicyNotApplied
 
 
 class PromotionRefused(PlanoptError):
@@ -51,3 +52,9 @@ class PinRefused(PlanoptError):
     """The policy may not be pinned: a setting is outside the catalogue or its bounds, or the result differs."""
 
     code = "PLN-408"
+
+
+class PolicyVetoed(PolicyNotApplied):
+    """A stored policy has a part that planopt may not apply, so the query runs as original."""
+
+    code = "PLN-409"

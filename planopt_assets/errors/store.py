@@ -39,3 +39,27 @@ class StoreTooSlow(PlanoptError):
     """The store did not answer within the time limit of a user's job."""
 
     code = "PLN-306"
+
+
+class RowDamaged(PlanoptError):
+    """A stored row has a field that planopt did not write so. `query_id` is empty where the row does not tell it.
+
+    >>> print(RowDamaged("it is null", table="verdicts", column="policy", query_id="daily", run_id="r1"))
+    PLN-307 query daily: column policy of table verdicts, stored by run r1: it is null. Fix: restore the row from a \
+backup of the store, or delete it: what it said is then found out again
+    """
+
+    code = "PLN-307"
+
+    def __init__(self, why: str, *, table: str, column: str, query_id: str = "", run_id: str = "") -> None:
+        self.table, self.column, self.query_id, self.run_id = table, column, query_id, run_id
+        by = f", stored by run {run_id}" if run_id else ""
+        super().__init__(
+            f"column {column} of table {table}{by}: {why}",
+            where=f"query {query_id}" if query_id else f"a row of table {table}",
+            fix="restore the row from a backup of the store, or delete it: what it said is then found out again",
+        )
+
+    def facts(self) -> dict[str, str]:
+        place = {"table": self.table, "column": self.column, "query": self.query_id, "run": self.run_id}
+        return super().facts() | place

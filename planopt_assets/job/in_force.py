@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from planopt_assets.errors import ChainBroken, PlanoptError, StoreTooSlow, UnknownQuery
+from planopt_assets.errors import ChainBroken, PlanoptError, PolicyVetoed, RowDamaged, StoreTooSlow, UnknownQuery
 from planopt_assets.job.deadline import answer_within
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Workload
+from planopt_assets.promote.veto import check_in_force
 from planopt_assets.store.promotions import chains
 from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.workload import load_workload
@@ -57,13 +58,20 @@ class InForce:
     @property
     def observable(self) -> bool:
         """Whether runs can be recorded. Not in a store that hangs, is damaged, or is of a newer planopt."""
-        return self.query is not None and (self.failure is None or isinstance(self.failure, ChainBroken))
+        recordable = self.failure is None or isinstance(self.failure, ChainBroken | PolicyVetoed | RowDamaged)
+        return self.query is not None and recordable
 
 
 def promotion_in_force(workload: Workload, query_id: str, open_store: OpenStore = Snapshot) -> Promotion | None:
-    """The newest generation of a query. The whole chain is checked first. None: nothing was ever promoted."""
+    """The newest generation of a query. None: nothing was ever promoted.
+
+    The whole chain is checked first, and the policy: hashes only show that a row is the one that was written.
+    """
     chain = chains(open_store(workload.store, workload.name), [query_id]).of(query_id)
-    return chain[-1] if chain else None
+    if not chain:
+        return None
+    check_in_force(chain[-1], workload.knobs)
+    return chain[-1]
 
 
 def read_in_force(

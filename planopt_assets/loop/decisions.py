@@ -15,10 +15,9 @@ from planopt_assets.promote.chain import taken_back
 from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
+    from planopt_assets.model.stamp import Stamp
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
 
@@ -48,24 +47,26 @@ def history_of(standing: Standing) -> PastVerdicts:
 
     The same holds for what was taken back: a policy that watch reverts tomorrow was accepted today.
     """
-    seen = standing.artifacts[-1].stamp.recorded_at
+    seen = standing.artifacts[-1].stamp
     gone = _taken_back(standing, seen)
     return PastVerdicts(
         standing.canonical_fingerprint,
         standing.context_hash,
         standing.input_bytes,
         tuple(
-            PastVerdict(v, v.stamp.second, gone.get(v.id) if v.accepted else None)
+            PastVerdict(v, v.stamp.second, gone.get(v.id) if v.accepted else None, v.stamp.sequence)
             for v in standing.past_verdicts
-            if v.stamp.recorded_at < seen and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
+            if seen.later_than(v.stamp) and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
         ),
     )
 
 
-def _taken_back(standing: Standing, seen: datetime) -> dict[str, TakenBack]:
+def _taken_back(standing: Standing, seen: Stamp) -> dict[str, TakenBack]:
     """By verdict, from the generations that were there when these inputs were observed."""
-    chain = tuple(takewhile(lambda p: p.stamp.recorded_at < seen, standing.chain))
+    chain = tuple(takewhile(lambda p: seen.later_than(p.stamp), standing.chain))
     return {
-        verdict_id: TakenBack("expired" if by.state == "expired" else "reverted", by.id, by.reason, by.stamp.second)
+        verdict_id: TakenBack(
+            "expired" if by.state == "expired" else "reverted", by.id, by.reason, by.stamp.second, by.stamp.sequence
+        )
         for verdict_id, by in taken_back(chain).items()
     }

@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.parallelism import by_cores
 from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.steps import planned_steps
+from planopt_assets.model.decision import SAVINGS
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.workload import NO_LIMITS, Knobs
 from planopt_assets.promote.chain import spent
+from planopt_assets.promote.veto import objection_to
 from planopt_assets.replan.candidates import Proposed, Tried, combination, next_singles
 
 if TYPE_CHECKING:
@@ -54,11 +58,17 @@ class Standing:
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
     unlinked: bool = False  # a promotion has no lineage: its run was killed in between
     broken: PlanoptError | None = None  # its chain is not what was written: nothing is done until it is repaired
+    limits: Knobs = NO_LIMITS  # of the workload file: what a stored row asks for beyond them does not count
 
     @property
     def active(self) -> Promotion | None:
         """The newest generation."""
         return self.chain[-1] if self.chain else None
+
+    @property
+    def vetoed(self) -> str:
+        """Why the policy in force is not applied anywhere. Empty if it is."""
+        return objection_to(self.active, self.limits) if self.active else ""
 
     @property
     def observed(self) -> bool:
@@ -140,8 +150,17 @@ class Standing:
         return best
 
     def _best(self, gone: frozenset[str]) -> Verdict | None:
-        accepted = [v for v in (*self.verdicts, *self.carried) if v.accepted and v.id not in gone]
-        return min(accepted, key=_by_proven_gain, default=None)
+        proven = [v for v in (*self.verdicts, *self.carried) if v.id not in gone and not self._doubt(v)]
+        return min(proven, key=_by_proven_gain, default=None)
+
+    def _doubt(self, verdict: Verdict) -> str:
+        """Why a verdict promotes nothing: its own criteria, or the veto."""
+        against = objections(verdict.policy, self.limits) if verdict.accepted else ()
+        return verdict.judgement.doubt or (against[0] if against else "")
+
+    def _counts_as(self, verdict: Verdict) -> str:
+        """Its outcome; an `accept` that proves nothing is no answer."""
+        return "inconclusive" if verdict.accepted and self._doubt(verdict) else verdict.outcome
 
     @property
     def outcome(self) -> str:
@@ -154,7 +173,7 @@ class Standing:
             return "refused"
         if "failed" in statuses:
             return "cannot_tell"
-        outcomes = {v.outcome for v in (*self.verdicts, *self.carried)}
+        outcomes = {self._counts_as(v) for v in (*self.verdicts, *self.carried)}
         for outcome in ("accept", "inconclusive", "reject"):
             if outcome in outcomes:
                 return outcome
@@ -165,7 +184,8 @@ class Standing:
         """The verdict the outcome rests on."""
         if self.broken is not None:
             return None
-        return self.best or next((v for v in self.verdicts if v.outcome == self.outcome), None)
+        judged = (*self.verdicts, *self.carried)
+        return self.best or next((v for v in judged if self._counts_as(v) == self.outcome), None)
 
     @property
     def reason(self) -> str:
@@ -176,7 +196,8 @@ class Standing:
         if not self.captured:
             return next(a.error or a.status for a in self.artifacts if not a.captured)
         if deciding := self.deciding:
-            return deciding.reason
+            doubt = self._doubt(deciding) if deciding.accepted else ""
+            return f"verdict {deciding.id} says accept and does not count: {doubt}" if doubt else deciding.reason
         if self.mode == "observe":
             return "the workload's mode is observe: planopt only looks"
         if not self.decided:
@@ -236,4 +257,4 @@ def _by_proven_gain(verdict: Verdict) -> tuple[float, str]:
 def _nearest_to_a_proposal(decision: Decision) -> float:
     """How much a decision would have saved: the one that nearly was a proposal explains best why there is none."""
     facts = dict(decision.arithmetic)
-    return float(facts.get("saving_wall_ns_per_run", facts.get("saving_cpu_ns_per_run", -1)))
+    return float(next((facts[name] for name in SAVINGS if name in facts), -1))

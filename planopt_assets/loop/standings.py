@@ -89,6 +89,7 @@ def standings(
             due=watch.due(query.id, now.fingerprint),
             unlinked=any(p.id not in linked for p in chain),
             broken=chain_of.broken.get(query.id),
+            limits=workload.knobs,
             policies=lifecycles(all_candidates, tried.get(query.id, frozenset()), all_verdicts, chain),
         )
     return found

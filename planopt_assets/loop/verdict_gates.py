@@ -44,6 +44,8 @@ def not_regressed(standing: Standing) -> Gate:
     since = f" since generation {active.generation} ({active.state}: {active.reason})"
     if policy == ORIGINAL:
         return Gate(True, False, f"the query runs as original{since}")
+    if standing.vetoed:
+        return Gate(False, True, f"generation {active.generation} is not applied: {standing.vetoed}")
     worse = [v for v in standing.verdicts if v.policy == policy and v.found_worse]
     against = f"{policy.describe()} was found worse on the current inputs: {worse[0].reason}" if worse else ""
     if active.fixed:
@@ -52,6 +54,8 @@ def not_regressed(standing: Standing) -> Gate:
         return Gate(not worse, wrong, f"{said}, but {against}" if worse else said)
     if promoted_by is None or not promoted_by.accepted or promoted_by.policy != policy:
         return Gate(False, True, f"generation {active.generation} has no accepted verdict in the store")
+    if doubt := promoted_by.judgement.doubt:
+        return Gate(False, True, f"verdict {promoted_by.id} of generation {active.generation} is no proof: {doubt}")
     if against:
         return Gate(False, True, against)
     if standing.due is not None:

@@ -70,7 +70,7 @@ class Watch:
         """The newest accepted verdict that was not taken back: a policy proven again is measured by that."""
         chain = self._chains[query_id]
         gone = spent(chain, by_hand=False) - {chain[-1].verdict_id}
-        accepted = [v for v in self._verdicts.get(query_id, ()) if v.policy == chain[-1].policy and v.accepted]
+        accepted = [v for v in self._verdicts.get(query_id, ()) if v.policy == chain[-1].policy and v.proven]
         return next((v for v in reversed(accepted) if v.id not in gone), None)
 
     def _read(self) -> None:
@@ -93,9 +93,9 @@ class Watch:
     def _later(self, query_id: str) -> list[Execution]:
         """What ran under the policy in force since it was promoted."""
         active = self._chains[query_id][-1]
-        policy_id, since = active.policy.id, active.stamp.recorded_at
+        policy_id, since = active.policy.id, active.stamp
         ran = self._live.get(query_id, [])
-        return [e for e in ran if e.policy_id == policy_id and e.stamp.recorded_at > since]
+        return [e for e in ran if e.policy_id == policy_id and e.stamp.later_than(since)]
 
     def _regressed(
         self, query_id: str, proof: Verdict, observed: Sequence[PlanArtifact], known: tuple[str, ...]
@@ -108,7 +108,7 @@ class Watch:
         counted = set(proof.trial_ids)
         evidence = [_sized(e, sizes) for e in self._evidence.get(query_id, []) if e.id in counted]
         control = [e for e in live if e.policy_id == ORIGINAL.id]
-        found = regression(evidence, later, control, since=self._chains[query_id][-1].stamp.recorded_at)
+        found = regression(evidence, later, control, since=self._chains[query_id][-1].stamp)
         return Revert("last_good", found.reason, None, (*found.evidence, *known)) if found else None
 
     def _observed_then(self, query_id: str, proof: Verdict) -> list[PlanArtifact]:

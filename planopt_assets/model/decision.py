@@ -12,6 +12,8 @@ from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 DecisionKind = Literal["proposal", "no_change", "cannot_tell"]
 Arithmetic = Sequence[tuple[str, float | int | str]]
+SAVINGS = ("saving_wall_ns_per_run", "saving_cpu_ns_per_run")
+"""Facts of the arithmetic that others calculate with; the first counts where both are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +61,4 @@ class Decision:
     @property
     def gain_ns(self) -> int:
         """What a run saves at least, in what the objective counts: the clock (`latency`), else CPU."""
-        return int(dict(self.arithmetic).get("saving_wall_ns_per_run", self.expected_gain_cpu_ns))
+        return int(dict(self.arithmetic).get(SAVINGS[0], self.expected_gain_cpu_ns))

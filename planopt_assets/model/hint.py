@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from planopt_assets.model.part import Part
+from planopt_assets.model.part import Part, texts
 
 Strategy = Literal["broadcast", "shuffle_hash", "merge"]
 STRATEGIES: tuple[Strategy, ...] = ("broadcast", "shuffle_hash", "merge")
@@ -53,7 +53,7 @@ class Hint(Part):
 
     @classmethod
     def read(cls, stored: Any) -> tuple[Hint, ...]:
-        return tuple(cls.parse(text) for text in stored)
+        return tuple(cls.parse(text) for text in texts(stored))
 
     @property
     def join(self) -> int:

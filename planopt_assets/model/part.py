@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 
@@ -53,3 +53,17 @@ class Part(ABC):
     @abstractmethod
     def read(cls, stored: Any) -> tuple[Self, ...]:
         """The same back; a ValueError where one of them is not of this kind."""
+
+
+def texts(stored: Any) -> tuple[str, ...]:
+    """Several texts; a ValueError where it is something else: one text is no list of its letters.
+
+    >>> texts(["cnf"])
+    ('cnf',)
+    """
+    if isinstance(stored, str | dict) or not isinstance(stored, Iterable):
+        raise ValueError(f"not a list of texts: {stored!r}")
+    found = tuple(stored)
+    if not all(isinstance(text, str) for text in found):
+        raise ValueError(f"not a list of texts: {stored!r}")
+    return found

@@ -16,6 +16,7 @@ class TakenBack:
     promotion_id: str
     reason: str
     at: int
+    sequence: int = 0  # of the commit, see `Stamp`
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class PastVerdict:
     verdict: Verdict
     judged_at: int
     taken_back: TakenBack | None = None  # by watch or expiry; a person's rollback leaves what was proven as it is
+    sequence: int = 0  # of the commit, see `Stamp`
 
     @property
     def counts_as(self) -> Outcome | None:
@@ -36,3 +38,9 @@ class PastVerdict:
     @property
     def counts_from(self) -> int:
         return self.taken_back.at if self.taken_back else self.judged_at
+
+    @property
+    def place(self) -> tuple[int, int, int, str]:
+        """Its order among the verdicts of a query: by commit, and by clock only before planopt kept commits."""
+        ended = self.taken_back
+        return ended.sequence if ended else self.sequence, self.counts_from, self.judged_at, self.verdict.id

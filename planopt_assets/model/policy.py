@@ -46,6 +46,8 @@ class Policy:
     def from_json(text: str) -> Policy:
         """A stored policy, whole: a ValueError where it has parts that this planopt does not know."""
         content = json.loads(text)
+        if not isinstance(content, dict):
+            raise ValueError(f"not a policy: {text}")  # a damaged row, no mistake of the program
         known = {kind.kind for kind in KINDS}
         strange = [kind for kind, stored in content.items() if stored and kind not in known]
         if strange or not content.keys() >= set(_ALWAYS_STORED):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planopt_assets.model.part import Part
+from planopt_assets.model.part import Part, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +23,4 @@ class Rewrite(Part):
 
     @classmethod
     def read(cls, stored: Any) -> tuple[Rewrite, ...]:
-        return tuple(cls(name) for name in stored)
+        return tuple(cls(name) for name in texts(stored))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,4 +43,6 @@ class Setting(Part):
 
     @classmethod
     def read(cls, stored: Any) -> tuple[Setting, ...]:
+        if not isinstance(stored, Mapping) or not all(isinstance(v, str) for v in stored.values()):
+            raise ValueError(f"not settings: {stored!r}")
         return tuple(cls(name, value) for name, value in stored.items())

@@ -11,6 +11,8 @@ from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 Outcome = Literal["accept", "reject", "inconclusive"]
 NOT_TRIED = "not tried by itself"  # how the reason of a verdict begins that no execution is behind
+RESULTS_EQUAL, WORK, OBJECTIVE = "results_equal", "work_ns", "objective:"
+"""Criteria that others look for by name, or by how it begins. `work_ns` may stay undecided: clocks can do alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,30 @@ class Judgement:
     pairs: int
 
     @property
+    def doubt(self) -> str:
+        """Why this is no proof that the candidate is equal and better, by its criteria. Empty if it is one.
+
+        The word `accept` alone proves nothing: a row may be damaged or edited. The judge never accepts with a criterion
+        that did not pass.
+
+        >>> Judgement("accept", "cpu -30%", True, (), None, 9).doubt
+        'it has no criterion results_equal that passed'
+        """
+        if self.outcome != "accept":
+            return f"it says {self.outcome}"
+        if self.results_equal is not True:
+            return "its results are not known to be equal"
+        open_ones = [c for c in self.criteria if c.passed is not True and not (c.name == WORK and c.passed is None)]
+        if open_ones:
+            return f"its criterion {open_ones[0].name} did not pass"
+        passed = [c.name for c in self.criteria if c.passed is True]
+        if RESULTS_EQUAL not in passed:
+            return f"it has no criterion {RESULTS_EQUAL} that passed"
+        if not any(name.startswith(OBJECTIVE) for name in passed):
+            return "it has no criterion of the objective that passed"
+        return ""
+
+    @property
     def found_worse(self) -> bool:
         """Whether the candidate is worse, not just without a gain: another result, a broken guard, or slower."""
         if self.results_equal is False:
@@ -75,7 +101,7 @@ class Judgement:
         if self.outcome == "accept":
             return False
         slower = self.gain is not None and self.gain.low > 1.0
-        return slower or any(c.passed is False for c in self.criteria if not c.name.startswith("objective:"))
+        return slower or any(c.passed is False for c in self.criteria if not c.name.startswith(OBJECTIVE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +130,12 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
+        """What it says; `proven` is what its criteria show."""
         return self.judgement.outcome == "accept"
+
+    @property
+    def proven(self) -> bool:
+        return self.accepted and not self.judgement.doubt
 
     @property
     def reason(self) -> str:

@@ -57,6 +57,10 @@ class Knobs:
     pin: tuple[tuple[str, str], ...] = ()
 
 
+NO_LIMITS = Knobs()
+"""A workload file that says nothing about knobs: the catalogue, without what is opt-in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """The whole workload file, validated. All paths are absolute."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from planopt_assets.decide.knobs import objections
+from planopt_assets.decide.knobs import objections, persons_limits
 from planopt_assets.errors import PinRefused
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Verdict
@@ -30,8 +30,7 @@ def refuse_unsafe(query_id: str, policy: Policy, limits: Knobs, verdicts: Sequen
 
     A person may pin a knob that the workload file denies to automation. A knob that the file pins stays as it is.
     """
-    mine = Knobs(allow=tuple(name for name, _ in policy.settings), pin=limits.pin)
-    if against := objections(policy, mine):
+    if against := objections(policy, persons_limits(policy, limits)):
         raise PinRefused(
             against[0],
             where=f"query {query_id}",

@@ -13,10 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from planopt_assets.decide.knobs import objections
 from planopt_assets.errors import NothingToChange, PolicyFixed, PromotionRefused, VerdictSpent, VerdictStale
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Chain, Promotion, State, in_force
 from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.workload import NO_LIMITS, Knobs
 from planopt_assets.promote.chain import before_the_pin, last_good, spent
 
 Target = Literal["last_good", "original"]
@@ -32,6 +34,7 @@ class Accept:
     stored: tuple[Verdict, ...]
     carried: frozenset[str] = frozenset()  # verdicts on similar inputs that a decision on the current ones relies on
     by_hand: bool = False
+    limits: Knobs = NO_LIMITS  # of the workload file
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,10 @@ def _automatic(event: Event) -> bool:
 
 
 def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
-    """Needs the newest verdict of exactly this candidate, on the current inputs, and it must be `accept`."""
+    """Needs the newest verdict of exactly this candidate, on the current inputs, and it must prove the policy.
+
+    The store is not trusted: criteria and the knob catalogue are asked again, whatever the row says.
+    """
     of_candidate = [v for v in event.stored if v.candidate_id == event.candidate_id]
     verdict = next((v for v in of_candidate if v.id == event.verdict_id), None)
     look = f"run `planopt run {link.query_id}` and look at `planopt why {link.query_id}`"
@@ -126,12 +132,14 @@ def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
         raise PromotionRefused(
             f"the store has no verdict {event.verdict_id} of candidate {event.candidate_id}", where=where, fix=look
         )
-    if not verdict.accepted or verdict.results_equal is not True:
+    if doubt := verdict.judgement.doubt:
         raise PromotionRefused(
-            f"verdict {verdict.id} says {verdict.outcome}",
+            f"verdict {verdict.id} is no proof: {doubt}",
             where=where,
-            fix="only a verdict `accept` with equal results can be promoted",
+            fix="only a verdict `accept` whose criteria all passed, equal results among them, can be promoted",
         )
+    if against := objections(verdict.policy, event.limits):
+        raise PromotionRefused(f"the policy of verdict {verdict.id} is vetoed: {against[0]}", where=where, fix=look)
     if verdict is not of_candidate[-1]:
         raise VerdictStale(
             f"verdict {event.verdict_id} is superseded by the newer {of_candidate[-1].id}",

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from statistics import fmean, median, variance
 
 from planopt_assets.model.execution import Execution
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.stamp import Stamp
 
 CLOCKS = ("cpu_ns", "wall_ns")
 RECENT = 3  # newest control runs that are used
@@ -48,13 +48,13 @@ def regression(
     later: Sequence[Execution],
     control: Sequence[Execution] = (),
     limits: Limits | None = None,
-    since: datetime | None = None,
+    since: Stamp | None = None,
 ) -> Regression | None:
     """The first counter beyond its limit, or clocks that are surely slower. None: no regression, or too little data.
 
     Worked: the trials shuffled 800 bytes per row and read 1,000,000 rows. A later run reads 2,000,000 rows. 1.6 GB are
     expected, and up to 1.25 times that is within the limit. 2.4 GB is a regression, unless original needs as much.
-    `since` is the time of the promotion. For deterministic counters, control runs after it are preferred.
+    `since` is the stamp of the promotion. For deterministic counters, control runs after it are preferred.
     """
     limits = limits or Limits()
     arms = _Arms(evidence, control, since)
@@ -68,7 +68,7 @@ def regression(
 class _Arms:
     """Medians of both arms of the trials, per binding, and how much original has drifted since."""
 
-    def __init__(self, evidence: Sequence[Execution], control: Sequence[Execution], since: datetime | None) -> None:
+    def __init__(self, evidence: Sequence[Execution], control: Sequence[Execution], since: Stamp | None) -> None:
         self.policy = [r for r in evidence if r.policy_id != ORIGINAL.id]
         self.original = [r for r in evidence if r.policy_id == ORIGINAL.id]
         self.control = control
@@ -126,7 +126,7 @@ class _Arms:
             known = [r for r in self.control if r.kind == kind and r.counter(name) is not None and not r.disturbed]
             rows = _of(known, binding)
             if name not in CLOCKS and self.since is not None:
-                rows = [r for r in rows if r.stamp.recorded_at > self.since] or rows
+                rows = [r for r in rows if r.stamp.later_than(self.since)] or rows
             if before and rows:
                 recent = rows[-RECENT:]
                 found.append(

@@ -13,6 +13,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_ra
 
 from planopt_assets.errors import StoreWriteFailed
 from planopt_assets.store.opened import opened
+from planopt_assets.store.sequence import APPLICATION, last_number_of, numbered
 from planopt_assets.store.table_heads import note_version
 
 if TYPE_CHECKING:
@@ -23,10 +24,13 @@ class _OthersWereFaster(Exception):
     """The snapshot is no longer the newest."""
 
 
-def commit_to_file(root: str, table: str, rows: pa.Table, *, app_id: str, version: int) -> None:
-    """Append rows, unless this or a later version of the transaction is committed. Creates a missing table."""
+def commit_to_file(root: str, table: str, rows: pa.Table, *, app_id: str, version: int, after: int) -> None:
+    """Append rows with a number after this one, unless this or a later version of the transaction is committed.
+
+    Creates a missing table.
+    """
     try:
-        _commit(root, table, rows, app_id, version)
+        _commit(root, table, rows, app_id, version, after)
     except _OthersWereFaster as error:
         raise StoreWriteFailed(
             f"could not append to {table}: others committed again and again in between",
@@ -41,7 +45,7 @@ def commit_to_file(root: str, table: str, rows: pa.Table, *, app_id: str, versio
     wait=wait_random(0, 0.05),
     reraise=True,
 )
-def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int) -> None:
+def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int, after: int) -> None:
     from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
     from deltalake.exceptions import CommitFailedError, DeltaError
     from pyarrow import ArrowException
@@ -51,12 +55,14 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int) -> 
         table = opened(root, name)
         if table is not None and (table.transaction_version(app_id) or 0) >= version:
             return
+        new, number = numbered(rows, max(after, last_number_of(table) if table is not None else 0))
+        transactions = [Transaction(app_id, version), Transaction(APPLICATION, number)]
         write_deltalake(
             table or location,
-            rows,
+            new,
             mode="append" if table else "error",  # a table that was created meanwhile may have the transaction
             schema_mode="merge" if table else None,  # columns added since the table was made
-            commit_properties=CommitProperties(max_commit_retries=0, app_transactions=[Transaction(app_id, version)]),
+            commit_properties=CommitProperties(max_commit_retries=0, app_transactions=transactions),
             post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
         )
     except CommitFailedError as error:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.errors import ChainBroken, PromotionConflict, StoreWriteFailed
+from planopt_assets.errors import ChainBroken, PromotionConflict, RowDamaged, StoreWriteFailed
 from planopt_assets.model.promotion import GENESIS, Chain, Promotion
 from planopt_assets.store import writer
 from planopt_assets.store.codecs.deciding import PROMOTIONS
 from planopt_assets.store.crash_points import reached
 from planopt_assets.store.head_files import HeadUnreadable
-from planopt_assets.store.opened import first_line, unreadable
+from planopt_assets.store.opened import unreadable
 from planopt_assets.store.promotion_heads import note_promotion, read_promotion_heads
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def verified_chain(workload: str, query_id: str, rows: Sequence[Row]) -> Chain:
     for number, row in enumerate(sorted(rows, key=_generation), start=1):
         try:
             promotion = PROMOTIONS.from_row({**row, "workload": workload})
-            chain_hash = promotion.chain_hash
-        except Exception as error:  # a damaged row may hold anything
-            raise _broken(f"generation {number} of query {query_id!r} cannot be read: {first_line(error)}") from error
+        except RowDamaged as error:
+            raise _broken(f"generation {number} of query {query_id!r} cannot be read: {error.what}") from error
+        chain_hash = promotion.chain_hash
         if row["generation"] != number or row["previous_hash"] != previous or row["chain_hash"] != chain_hash:
             raise _broken(f"generation {row['generation']} of query {query_id!r} does not follow from the one before")
         chain.append(promotion)

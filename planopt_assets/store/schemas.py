@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _TEXT, _LONG, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(pa.string())
@@ -25,8 +25,11 @@ _COMMON: dict[str, pa.DataType] = {
 }
 
 
+_LAST: dict[str, pa.DataType] = {"sequence": _LONG}  # since version 6: the order of commits, `store/sequence.py`
+
+
 def _table(**columns: pa.DataType) -> pa.Schema:
-    return pa.schema([pa.field(name, kind) for name, kind in {**_COMMON, **columns}.items()])
+    return pa.schema([pa.field(name, kind) for name, kind in {**_COMMON, **columns, **_LAST}.items()])
 
 
 TABLES: dict[str, pa.Schema] = {

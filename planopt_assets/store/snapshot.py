@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from planopt_assets.errors import StoreTooNew, StoreUnreadable
+from planopt_assets.store.codecs.damage import EVERY_ROW
 from planopt_assets.store.opened import first_line, open_sound, opened, unreadable
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 
@@ -16,8 +17,17 @@ if TYPE_CHECKING:
     from planopt_assets.store.opened import Sound
 
 T = TypeVar("T")
+ORDER = ("sequence", "recorded_at")
 Wanted = str | bool | Collection[str] | None
 """What a column must hold: this value, or one of these; None: anything."""
+
+
+def _oldest_first(rows: pa.Table) -> pa.Array:
+    """The places of the rows by commit. Those that are older than this column come first, by their clock."""
+    import pyarrow.compute as pc
+
+    keys = pa.table({"commit": pc.fill_null(rows["sequence"], 0), "clock": rows["recorded_at"]})
+    return pc.sort_indices(keys, sort_keys=[("commit", "ascending"), ("clock", "ascending")])
 
 
 class Snapshot:
@@ -31,7 +41,8 @@ class Snapshot:
 
     def read(self, codec: Codec[T], **wanted: Wanted) -> list[T]:
         """The nouns of a table, oldest first; only the columns that the noun is made of are read."""
-        return codec.decode(self.table(codec.table, codec.columns, **wanted))
+        columns = list(dict.fromkeys([*codec.columns, *EVERY_ROW]))
+        return codec.decode(self.table(codec.table, columns, **wanted))
 
     def table(self, name: str, columns: list[str] | None = None, **wanted: Wanted) -> pa.Table:
         """The same rows as Arrow: filtered by the values of columns, oldest first."""
@@ -49,19 +60,19 @@ class Snapshot:
             elif value is not None:
                 keep &= pc.field(column).isin(pa.array(sorted(value), pa.string()))
         # Not to_pyarrow_dataset(): with it the process may abort at exit.
-        asked = list(dict.fromkeys([*(columns or schema.names), "schema_version", "recorded_at"]))
+        asked = list(dict.fromkeys([*(columns or schema.names), "schema_version", *ORDER]))
         try:
             found = ds.dataset(files, schema=schema, format="parquet").to_table(columns=asked, filter=keep)
         except (OSError, pa.ArrowException) as error:
             raise self._unreadable(name, error) from error
-        newest = pc.max(found["schema_version"]).as_py() if found.num_rows else 0
+        newest = pc.max(found["schema_version"]).as_py() or 0  # a row that has none is found when it is decoded
         if newest > SCHEMA_VERSION:
             raise StoreTooNew(
                 f"table {name} holds rows of schema version {newest}, this planopt knows {SCHEMA_VERSION}",
                 where=self.root,
                 fix="upgrade planopt, or point `store:` at another folder",
             )
-        return found.sort_by([("recorded_at", "ascending")]).select(columns or schema.names)
+        return found.take(_oldest_first(found)).select(columns or schema.names)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What is computed from this snapshot, kept under a key: several who ask get the same answer."""

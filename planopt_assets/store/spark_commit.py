@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import StoreWriteFailed
+from planopt_assets.store.sequence import last_number_of, numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -12,15 +13,18 @@ if TYPE_CHECKING:
 
 
 def commit_through_spark(
-    spark: SparkSession, root: str, table: str, rows: pa.Table, *, app_id: str, version: int
+    spark: SparkSession, root: str, table: str, rows: pa.Table, *, app_id: str, version: int, after: int
 ) -> None:
-    """Append rows. Delta skips a transaction with this or an older version."""
+    """Append rows with a number after this one. Delta skips a transaction with this or an older version.
+
+    Spark commits after others that came in between, so two writers at the same moment may have one number.
+    """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         (
-            spark.createDataFrame(rows)
+            spark.createDataFrame(_numbered(f"{root}/{table}", rows, after))
             .coalesce(1)
             .write.format("delta")
             .mode("append")
@@ -35,3 +39,14 @@ def commit_through_spark(
             where=root,
             fix="check that the store can be written and has space, then run again: nothing was half-written",
         ) from error
+
+
+def _numbered(location: str, rows: pa.Table, after: int) -> pa.Table:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    try:
+        own = last_number_of(DeltaTable(location)) if DeltaTable.is_deltatable(location) else 0
+    except (DeltaError, OSError):
+        own = 0  # Spark is about to say what is wrong with the table
+    return numbered(rows, max(after, own))[0]

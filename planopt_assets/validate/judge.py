@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from planopt_assets.model.verdict import Criterion, Gain, Judgement, Outcome
+from planopt_assets.model.verdict import OBJECTIVE, RESULTS_EQUAL, Criterion, Gain, Judgement, Outcome
 from planopt_assets.model.workload import Objective
 from planopt_assets.validate.guards import clock_guards, counter_guards, repeating_guards
 from planopt_assets.validate.intervals import against, noise, ratio_interval, reach
@@ -75,7 +75,7 @@ def _unsettled(look: _Look, rules: Rules, *, done: bool) -> str:
 
 
 def results_equal(passed: bool) -> Criterion:
-    return Criterion("results_equal", passed, None, None, "whole results, floating point within 1e-9")
+    return Criterion(RESULTS_EQUAL, passed, None, None, "whole results, floating point within 1e-9")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _better(
     objective: Objective, values: Sequence[tuple[float, float]], passed: bool, threshold: str, gain: Gain
 ) -> Criterion:
     return Criterion(
-        f"objective:{objective}",
+        f"{OBJECTIVE}{objective}",
         passed,
         fmean(b for b, _ in values),
         fmean(c for _, c in values),

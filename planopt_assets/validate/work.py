@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from planopt_assets.model.counters import Counters
-from planopt_assets.model.verdict import Criterion
+from planopt_assets.model.verdict import WORK, Criterion
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair, nothing_more, unknown
 
@@ -49,7 +49,7 @@ def work_falls(pairs: Sequence[Pair], rules: Rules) -> Criterion:
     least = min(sum(work_ns(c, unpriced) for c in p.baseline) for p in pairs)
     most = max(sum(work_ns(c, unpriced) for c in p.candidate) for p in pairs)
     return Criterion(
-        "work_ns",
+        WORK,
         True if most <= (1 - asked) * least else None,
         least,
         most,

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from planopt_assets import cli
+from planopt_assets.errors import PolicyVetoed
 from planopt_assets.job import export
 from planopt_assets.model.policy import Policy
 from planopt_tests.cli.test_cli import NO_JAVA, ok, planopt
@@ -121,3 +122,14 @@ def test_a_broken_chain_is_an_error_and_nothing_is_exported(folder: Path) -> Non
     done = planopt("export", "--json", cwd=folder, env=NO_JAVA)
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"]["code"] == "PLN-403"
+
+
+@pytest.mark.parametrize("words", [["--json"], ["by_shop", "--format", "submit"], ["--format", "python"]])
+def test_a_setting_outside_the_catalogue_is_refused_though_the_hashes_fit(folder: Path, words: list[str]) -> None:
+    smuggled = Policy.of({"spark.sql.ansi.enabled": "false"})
+    promote_by_hand(str(folder / "store"), chain("by_shop", FEWER, smuggled)[1])
+    file, out = folder / "planopt.yaml", folder / "all.txt"
+    done = CliRunner().invoke(cli.app, ["export", *words, "--out", str(out), "--workload", str(file)])
+    assert isinstance(done.exception, PolicyVetoed)
+    assert done.exception.what == "generation 2 is not applied: spark.sql.ansi.enabled may change results"
+    assert not out.exists()

@@ -54,7 +54,7 @@ REJECTED = PastVerdict(
 
 def changed(past: PastVerdict, **changes: Any) -> PastVerdict:
     """The same in all but what is named: of the memory, of the verdict, or of the judgement in it."""
-    memory = {name: changes.pop(name) for name in ("judged_at", "taken_back") if name in changes}
+    memory = {name: changes.pop(name) for name in ("judged_at", "taken_back", "sequence") if name in changes}
     judgement = {name: changes.pop(name) for name in ("outcome", "reason") if name in changes}
     verdict = replace(past.verdict, judgement=replace(past.verdict.judgement, **judgement), **changes)
     return replace(past, verdict=verdict, **memory)
@@ -97,6 +97,23 @@ def test_an_unclear_trial_is_remembered_too() -> None:
 def test_another_policy_is_not_held_back_by_it() -> None:
     assert recall(Policy.of({SHUFFLE: "4"}), history(REJECTED), NOW) is None
     assert recall(BOTH, history(REJECTED), NOW) is None
+
+
+def test_the_newest_verdict_is_the_one_that_was_stored_last_whatever_the_clocks_say() -> None:
+    ahead = changed(ACCEPTED, judged_at=NOW + DAY_S // 8, sequence=4)
+    later = changed(REJECTED, judged_at=NOW - DAY_S // 8, sequence=5)
+    memory = recall(FEWER, history(ahead, later), NOW)
+    assert memory is not None
+    assert memory.reason.startswith("rejected before")
+
+
+def test_a_policy_that_was_taken_back_counts_from_the_commit_that_did_it() -> None:
+    gone = TakenBack("reverted", "pro-q-g2", "it got worse", NOW - DAY_S, sequence=6)
+    reverted = changed(ACCEPTED, judged_at=NOW - 2 * DAY_S, sequence=4, taken_back=gone)
+    unclear = changed(REJECTED, outcome="inconclusive", judged_at=NOW, sequence=5)
+    memory = recall(FEWER, history(reverted, unclear), NOW)
+    assert memory is not None
+    assert memory.reason.startswith("accepted before, and taken back")
 
 
 # And re-opened

@@ -9,7 +9,15 @@ import pytest
 
 from planopt_assets.engine.sessions.session import open_session
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.errors import KnobUnknown, QueryFailed, QueryTimedOut, SessionMismatch, SqlRefused, TableUnreadable
+from planopt_assets.errors import (
+    KnobUnknown,
+    PolicyVetoed,
+    QueryFailed,
+    QueryTimedOut,
+    SessionMismatch,
+    SqlRefused,
+    TableUnreadable,
+)
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Query, Table
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
@@ -141,6 +149,13 @@ def test_a_setting_this_spark_does_not_know_is_refused(workspace: Workspace) -> 
         workspace.isolated(workspace.arm(Policy.of({"spark.sql.shuffle.partitoins": "2"})))
     with pytest.raises(KnobUnknown, match=r"spark\.master"):
         workspace.effective_settings(["spark.master"])
+
+
+def test_a_session_does_not_get_a_setting_that_may_change_results(workspace: Workspace) -> None:
+    with pytest.raises(PolicyVetoed, match="may change results"):
+        workspace.isolated(workspace.arm(Policy.of({"spark.sql.ansi.enabled": "false"})))
+    with pytest.raises(PolicyVetoed, match=r"is outside 1\.\.20000"):
+        workspace.isolated(workspace.arm(Policy.of({"spark.sql.shuffle.partitions": "0"})))
 
 
 def test_a_session_with_other_settings_is_not_taken_over(spark, tables: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from planopt_assets.errors import StoreUnreadable
 from planopt_assets.job.in_force import NOTHING_PROMOTED, InForce, read_in_force
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.model.workload import Query, Workload
+from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.promoted import chain, promote_by_hand
@@ -72,6 +72,42 @@ def test_a_broken_chain_means_original_and_the_run_can_still_be_recorded(workloa
     assert found.policy == ORIGINAL
     assert found.reason.startswith("PLN-403")
     assert found.observable
+
+
+SMUGGLED = {
+    "changes results": (Policy.of({"spark.sql.ansi.enabled": "false"}), "may change results"),
+    "outside the catalogue": (Policy.of({"spark.sql.any": "1"}), "is not in the knob catalogue"),
+    "outside its bounds": (Policy.of({"spark.sql.shuffle.partitions": "0"}), "is outside 1..20000"),
+    "unknown rewrite": (Policy.of(rewrites=["drop_where"]), "is not a known rewrite"),
+}
+
+
+@pytest.mark.parametrize("state", ["accepted", "fixed", "reverted"])
+@pytest.mark.parametrize("name", SMUGGLED)
+def test_a_policy_that_was_smuggled_in_with_hashes_that_fit_is_not_applied(
+    workload: Workload, name: str, state: str
+) -> None:
+    policy, why = SMUGGLED[name]
+    promote_by_hand(workload.store, *chain("q", FEWER, policy, state=state))
+    found = ask(workload)
+    assert found.policy == ORIGINAL
+    assert found.reason.startswith("PLN-409 query q: generation 2 is not applied: ")
+    assert why in found.reason
+    assert found.observable
+
+
+DENIED = Knobs(deny=("spark.sql.shuffle.partitions",))
+
+
+def test_a_policy_that_the_workload_file_denies_by_now_is_not_applied(workload: Workload) -> None:
+    promote_by_hand(workload.store, *chain("q", FEWER))
+    found = ask(replace(workload, knobs=DENIED))
+    assert (found.policy, found.reason[:7]) == (ORIGINAL, "PLN-409")
+
+
+def test_a_person_may_pin_what_the_workload_file_denies_to_automation(workload: Workload) -> None:
+    promote_by_hand(workload.store, *chain("q", FEWER, state="fixed"))
+    assert ask(replace(workload, knobs=DENIED)).policy == FEWER
 
 
 def test_a_store_of_a_newer_planopt_means_original_and_is_not_written_to(workload: Workload) -> None:

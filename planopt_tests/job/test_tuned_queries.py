@@ -193,14 +193,27 @@ def test_a_failed_run_is_recorded_as_failed(session: SparkSession, workload: Wor
 # Policies that cannot be applied
 
 
-def test_a_setting_this_spark_does_not_know_means_original(session: SparkSession, workload: Workload) -> None:
+def test_a_setting_outside_the_catalogue_means_original(session: SparkSession, workload: Workload) -> None:
     promote_by_hand(workload.store, *chain("by_shop", Policy.of({"spark.sql.no.such.setting": "1"})))
     with tuned(session, "by_shop", workload) as query:
         assert sum(counts(query.sql()).values()) == 1800
-    assert "PLN-209" in query.reason
+    assert query.reason.startswith("PLN-409 query by_shop: generation 1 is not applied: ")
     (row,) = production(workload)
     assert row["policy_id"] == ORIGINAL.id
-    assert "'spark.sql.no.such.setting' is no session setting" in row["note"]
+    assert "spark.sql.no.such.setting is not in the knob catalogue" in row["note"]
+
+
+def test_a_setting_that_may_change_results_is_not_applied_though_the_hashes_fit(
+    session: SparkSession, workload: Workload
+) -> None:
+    own = session.conf.get("spark.sql.ansi.enabled")
+    other = "false" if own == "true" else "true"
+    promote_by_hand(workload.store, *chain("by_shop", THREE, Policy.of({"spark.sql.ansi.enabled": other})))
+    query = tuned(session, "by_shop", workload)
+    frame = query.sql()
+    assert frame.sparkSession.conf.get("spark.sql.ansi.enabled") == own
+    assert (query.policy, query.reason[:7]) == (ORIGINAL, "PLN-409")
+    assert sum(counts(frame).values()) == 1800
 
 
 def test_a_hint_that_finds_its_join_is_in_the_plan(session: SparkSession, workload: Workload) -> None:

@@ -10,9 +10,11 @@ from planopt_assets.errors import PolicyFixed, PromotionRefused, VerdictSpent
 from planopt_assets.loop.by_person import pin, rollback, unpin
 from planopt_assets.loop.run import StageResult
 from planopt_assets.loop.stages.promote import promote
+from planopt_assets.model.policy import Policy
 from planopt_assets.store.codecs.deciding import VERDICTS
 from planopt_tests.promote.events import EXPIRED, REGRESSED, A, verdict_of
 from planopt_tests.promote.memory_store import Memory, MemoryRun, written_to
+from planopt_tests.rows import criteria
 
 pytestmark = pytest.mark.fast
 
@@ -85,6 +87,32 @@ def test_a_person_who_promotes_is_told_why_not() -> None:
         pin(MemoryRun(store), "q", settings={}, policy_id="original", reason="leave it", who="ada")
     with pytest.raises(PolicyFixed, match="pinned by ada: leave it"):
         promoted(store, by_hand=True)
+
+
+FORGED = {
+    "a criterion that did not pass": (
+        {"criteria": criteria(results_equal=True, wall_ns=False, objective__cpu=True)},
+        "its criterion wall_ns did not pass",
+    ),
+    "no criteria at all": ({"criteria": "[]"}, "it has no criterion results_equal that passed"),
+    "results that differ": ({"results_equal": False}, "its results are not known to be equal"),
+    "a setting that may change results": (
+        {"policy": Policy.of({"spark.sql.ansi.enabled": "false"}).to_json()},
+        "spark.sql.ansi.enabled may change results",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_the_word_accept_alone_promotes_nothing(name: str) -> None:
+    changes, why = FORGED[name]
+    store = memory(A)
+    store.tables["verdicts"][0] |= changes
+    assert promoted(store).summary == "stays as it is: original"
+    with pytest.raises(PromotionRefused, match="says accept and does not count") as refused:
+        promoted(store, by_hand=True)
+    assert refused.value.what.endswith(why)
+    assert store.chain == ()
 
 
 def test_what_is_in_force_already_is_no_error() -> None:

@@ -103,7 +103,7 @@ def test_where_a_hint_was_tried_the_text_counts_as_it_is_written(written: Writte
     inputs = written.observe(QUERY, "r1")
     hinted = Policy.of(hints=["broadcast(join0.right s)"])
     row = {"candidate_id": "can_1", "policy_id": hinted.id, "policy": hinted.to_json(), "input_fingerprint": inputs}
-    written.append("candidate_plans", {**row, "kept": False}, run_id="r1")
+    written.append("candidate_plans", {**row, "kept": False, "reason": "dropped", "diff": ""}, run_id="r1")
     assert standing(written).observed
     assert not standing(written, REFORMATTED).observed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,11 +9,11 @@ import pytest
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.verdict_gates import not_regressed, results_equal
 from planopt_assets.model.gate import Gate
-from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.transitions import Event
 from planopt_tests.promote.events import EXPIRED, REGRESSED, accept, chain_of, fix, verdict_of
-from planopt_tests.rows import FEWER, OTHER, Row, artifact, promotion, standing, verdict
+from planopt_tests.rows import FEWER, OTHER, Row, artifact, criteria, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -95,11 +94,6 @@ def test_a_policy_in_force_that_was_proven_has_not_regressed() -> None:
     assert gate == Gate(True, False, "shuffle.partitions=2 in force, proven by ver-run-q-can_1")
 
 
-def criteria(**passed: bool) -> str:
-    unsaid = {"baseline": None, "candidate": None, "threshold": ""}
-    return json.dumps([{"name": name.replace("__", ":"), "passed": found, **unsaid} for name, found in passed.items()])
-
-
 WORSE = {
     "another result": {"results_equal": False},
     "a broken guard": {"criteria": criteria(results_equal=True, wall_ns=False, objective__cpu=True)},
@@ -148,6 +142,20 @@ def test_another_policy_found_worse_says_nothing_about_the_one_in_force() -> Non
 def test_a_policy_in_force_without_an_accepted_verdict_is_a_regression(proof: Verdict | None) -> None:
     gate = not_regressed(standing(active=ACTIVE, promoted_by=proof))
     assert gate == Gate(False, True, "generation 1 has no accepted verdict in the store")
+
+
+def test_an_accept_with_a_criterion_that_did_not_pass_is_no_proof() -> None:
+    edited = verdict(FEWER, criteria=criteria(results_equal=True, wall_ns=False, objective__cpu=True))
+    gate = not_regressed(standing(active=ACTIVE, promoted_by=edited))
+    assert gate == Gate(
+        False, True, f"verdict {edited.id} of generation 1 is no proof: its criterion wall_ns did not pass"
+    )
+
+
+def test_a_policy_that_is_vetoed_when_it_is_applied_is_a_regression() -> None:
+    smuggled = Policy.of({"spark.sql.ansi.enabled": "false"})
+    gate = not_regressed(standing(active=promotion(smuggled), promoted_by=verdict(smuggled)))
+    assert gate == Gate(False, True, "generation 1 is not applied: spark.sql.ansi.enabled may change results")
 
 
 # not_regressed, after a person or watch changed something

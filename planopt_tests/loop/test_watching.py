@@ -91,6 +91,29 @@ def test_a_run_does_not_count(row: Row) -> None:
     assert found(row) is None
 
 
+AHEAD = (replace(chain_of(accept(A))[0], stamp=Stamp("run", START + timedelta(hours=2), sequence=5)),)
+
+
+@pytest.mark.parametrize(("sequence", "hours", "counts"), [(6, -1, True), (4, 9, False)])
+def test_what_ran_since_a_promotion_goes_by_commits_and_by_no_clock(sequence: int, hours: float, counts: bool) -> None:
+    row = {**at(hours, ran("obs-r2-q-b0", **DEAR)), "sequence": sequence}
+    store = MemorySnapshot(runtime_counters=[*EVIDENCE, row], trials=TRIALS)
+    seen = [ARTIFACTS.from_row(captured_row("r1"))]
+    due = Watch(store, {"q": AHEAD}, {"q": (PROOF,)}, {"q": seen}).due("q", "inp_1")
+    assert (due is not None) == counts
+
+
+def test_original_after_the_promotion_goes_by_commits_too() -> None:
+    dear = {**at(-2, ran("exe-1", **DEAR)), "sequence": 7}
+    moved = {
+        **at(-3, ran("obs-r2-q-b0", ORIGINAL.id, "observe", shuffle_write_bytes=330 * MB)),
+        "sequence": 6,  # its machine's clock is behind
+    }
+    seen = [ARTIFACTS.from_row(captured_row("r1"))]
+    store = MemorySnapshot(runtime_counters=[*EVIDENCE, moved, dear], trials=TRIALS)
+    assert Watch(store, {"q": AHEAD}, {"q": (PROOF,)}, {"q": seen}).due("q", "inp_1") is None
+
+
 def test_original_seen_on_the_data_of_now_tells_more_than_original_before_the_promotion() -> None:
     moved = at(3, ran("obs-r2-q-b0", ORIGINAL.id, "observe", shuffle_write_bytes=330 * MB))
     dear = at(3, ran("exe-1", **DEAR))

@@ -106,7 +106,7 @@ class MemoryRun(Run):
 def written_to(memory: Memory, dies_after: int | None = None) -> Iterator[None]:
     """Everything the stage writes lands here; the process dies before write `dies_after` + 1."""
 
-    def write(_: Any, root: str, table: str, rows: list[Row], *, app_id: str, version: int) -> None:
+    def write(_: Any, root: str, table: str, rows: list[Row], *, app_id: str, version: int, after: int = 0) -> None:
         memory.write(table, [dict(row) for row in rows], app_id, version)
 
     memory.writes_left = dies_after

@@ -17,6 +17,7 @@ from planopt_assets.errors import (
 )
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Chain
+from planopt_assets.model.workload import Knobs
 from planopt_assets.promote.chain import taken_back
 from planopt_assets.promote.transitions import Accept, Event, Expire, Revert, next_generation
 from planopt_tests.promote.events import (
@@ -32,6 +33,7 @@ from planopt_tests.promote.events import (
     fix,
     verdict_of,
 )
+from planopt_tests.rows import Row, criteria
 
 pytestmark = pytest.mark.fast
 
@@ -204,23 +206,71 @@ def test_a_verdict_that_is_not_in_the_store_is_refused(stored: tuple[Any, ...]) 
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "doubt"),
     [
-        {"outcome": "reject"},
-        {"outcome": "inconclusive"},
-        {"outcome": "accept", "results_equal": False},
-        {"outcome": "accept", "results_equal": None},
+        ({"outcome": "reject"}, "it says reject"),
+        ({"outcome": "inconclusive"}, "it says inconclusive"),
+        ({"results_equal": False}, "its results are not known to be equal"),
+        ({"results_equal": None}, "its results are not known to be equal"),
+        ({"criteria": "[]"}, "it has no criterion results_equal that passed"),
+        ({"criteria": criteria(objective__cpu=True)}, "it has no criterion results_equal that passed"),
+        ({"criteria": criteria(results_equal=True)}, "it has no criterion of the objective that passed"),
+        ({"criteria": criteria(results_equal=False, objective__cpu=True)}, "its criterion results_equal did not pass"),
+        ({"criteria": criteria(results_equal=None, objective__cpu=True)}, "its criterion results_equal did not pass"),
+        (
+            {"criteria": criteria(results_equal=True, wall_ns=False, objective__cpu=True)},
+            "its criterion wall_ns did not pass",
+        ),
+        (
+            {"criteria": criteria(results_equal=True, work_ns=False, objective__cpu=True)},
+            "its criterion work_ns did not pass",
+        ),
+        (
+            {"criteria": criteria(results_equal=True, pairs_agree=None, objective__cpu=True)},
+            "its criterion pairs_agree did not pass",
+        ),
+        (
+            {"criteria": criteria(results_equal=True, objective__cpu=None)},
+            "its criterion objective:cpu did not pass",
+        ),
     ],
-    ids=["rejected", "inconclusive", "not equal", "not known to be equal"],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_any_other_verdict_is_refused(changes: dict[str, Any]) -> None:
-    error = refused((), asked(stored=(verdict_of(A, **changes),)))
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_verdict_whose_criteria_do_not_prove_it_is_refused(changes: Row, doubt: str, by_hand: bool) -> None:
+    error = refused((), asked(stored=(verdict_of(A, **changes),), by_hand=by_hand))
     assert error.facts() == {
         "code": "PLN-401",
         "where": "query q",
-        "what": f"verdict ver-1-q-{A.id[4:]} says {changes['outcome']}",
-        "fix": "only a verdict `accept` with equal results can be promoted",
+        "what": f"verdict ver-1-q-{A.id[4:]} is no proof: {doubt}",
+        "fix": "only a verdict `accept` whose criteria all passed, equal results among them, can be promoted",
     }
+
+
+def test_work_that_does_not_fall_is_no_doubt_where_the_clocks_show_a_gain() -> None:
+    shown = criteria(results_equal=True, work_ns=None, wall_ns=True, objective__cpu=True)
+    assert next_generation("demo", "q", (), asked(stored=(verdict_of(A, criteria=shown),))).policy == A
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize(
+    ("policy", "limits", "why"),
+    [
+        (Policy.of({"spark.sql.ansi.enabled": "false"}), Knobs(), "spark.sql.ansi.enabled may change results"),
+        (Policy.of({"spark.sql.any": "1"}), Knobs(), "spark.sql.any is not in the knob catalogue"),
+        (Policy.of(rewrites=["drop_where"]), Knobs(), "'drop_where' is not a known rewrite"),
+        (
+            A,
+            Knobs(deny=("spark.sql.shuffle.partitions",)),
+            "spark.sql.shuffle.partitions is denied in the workload file",
+        ),
+    ],
+    ids=["changes results", "outside the catalogue", "unknown rewrite", "denied"],
+)
+def test_an_accepted_verdict_does_not_lift_the_veto(policy: Policy, limits: Knobs, why: str, by_hand: bool) -> None:
+    error = refused((), replace(accept(policy), limits=limits, by_hand=by_hand))
+    assert isinstance(error, PromotionRefused)
+    assert error.what.endswith(f" is vetoed: {why}")
 
 
 @pytest.mark.parametrize("newer", ["accept", "reject", "inconclusive"])

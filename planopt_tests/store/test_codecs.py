@@ -19,14 +19,14 @@ from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.records import Edge, ExplainLine, NodeRecord, SharedContent, TaskRecord
 from planopt_assets.model.scan_record import ScanRecord
 from planopt_assets.model.signals import Signals
-from planopt_assets.model.stamp import Stamp
+from planopt_assets.model.stamp import NOT_STORED, Stamp
 from planopt_assets.model.table_record import ReadLayout, TableRecord
 from planopt_assets.model.trial import Trial
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.store.codecs import deciding, observing
 from planopt_assets.store.codecs.codec import STAMP, Codec, Joined
 from planopt_assets.store.codecs.forms import Lazy
-from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.store import nouns
 
 pytestmark = pytest.mark.fast
@@ -81,7 +81,8 @@ def test_a_noun_that_was_stored_comes_back_as_it_was(name: str, data: st.DataObj
         )
     row = codec.to_row(noun)
     assert not row.keys() - set(TABLES[codec.table].names)
-    (stored,) = pa.Table.from_pylist([row], schema=TABLES[codec.table]).to_pylist()  # as Arrow holds it
+    whole = {"schema_version": SCHEMA_VERSION, "recorded_at": NOT_STORED.recorded_at, **row}
+    (stored,) = pa.Table.from_pylist([whole], schema=TABLES[codec.table]).to_pylist()  # as Arrow holds it
     assert codec.from_row(stored) == noun
 
 
@@ -93,6 +94,7 @@ def test_a_noun_is_made_only_of_columns_that_its_table_declares(name: str) -> No
 def test_many_rows_are_decoded_as_each_of_them_would_be() -> None:
     edges = [Edge("q", "validate", f"ver-{n}", f"tri-{n}") for n in range(3)]
     table = pa.Table.from_pylist([deciding.EDGES.to_row(e) for e in edges], schema=TABLES["lineage"])
+    table = table.drop_columns(["schema_version", "recorded_at"])
     assert deciding.EDGES.decode(table) == edges
     assert deciding.EDGES.decode(table.slice(0, 0)) == []
 
@@ -100,6 +102,7 @@ def test_many_rows_are_decoded_as_each_of_them_would_be() -> None:
 def test_the_stamp_is_that_of_the_row_and_no_part_of_what_is_equal() -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     row = {"query_id": "q", "policy": '{"settings": {}, "hints": [], "layouts": []}', "kept": True}
+    row |= {"reason": "the plan changes", "diff": ""}
     one, other = (deciding.CANDIDATES.from_row({**row, "run_id": r, "recorded_at": moment}) for r in ("r1", "r2"))
     assert (one.stamp, other.stamp) == (Stamp("r1", moment), Stamp("r2", moment))
     assert one == other

@@ -24,7 +24,7 @@ from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.decide.cases import WORKED
 from planopt_tests.promoted import promotion_row
-from planopt_tests.rows import stored
+from planopt_tests.rows import ALL_PASSED, stored
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 MIB = 1024 * 1024
@@ -116,7 +116,7 @@ class WrittenStore:
             "outcome": outcome,
             "reason": f"the reason for {outcome}",
             "results_equal": True,
-            "criteria": "[]",
+            "criteria": ALL_PASSED if outcome == "accept" else "[]",
             "pairs": 9,
             "input_fingerprint": standing.input_fingerprint,
             "canonical_fingerprint": standing.canonical_fingerprint,

@@ -48,6 +48,7 @@ def test_an_accepted_verdict_shows_every_criterion_and_all_of_them_passed() -> N
         "objective:cpu",
     ]
     assert all(c.passed is True for c in verdict.criteria)
+    assert verdict.doubt == ""
 
 
 def test_the_docstring_example_works_out() -> None:

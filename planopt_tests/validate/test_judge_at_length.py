@@ -100,6 +100,7 @@ def test_with_done_there_is_always_a_verdict_and_it_says_why(runs: list[tuple[fl
     verdict = verdict_on([pair(counters(cpu_s=b), counters(cpu_s=c)) for b, c in runs])
     assert verdict.outcome in ("accept", "reject", "inconclusive")
     assert verdict.reason
+    assert (verdict.outcome == "accept") == (verdict.doubt == "")  # an accept is never without its criteria
 
 
 def test_the_judge_answers_the_same_again() -> None:

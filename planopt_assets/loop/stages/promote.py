@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.records import Edge
     from planopt_assets.model.verdict import Verdict
+    from planopt_assets.model.workload import Knobs
 
 STAGE = "promote"
 
@@ -65,7 +66,7 @@ class _Promoted:
         run, verdict = self._run, self._chosen
         if verdict is not None and (run.workload.mode == "auto" or run.by_hand):
             stored = _stored(run, self._standing.query_id)
-            self._add(accept_event(self._standing, verdict, stored, by_hand=run.by_hand))
+            self._add(accept_event(self._standing, verdict, stored, run.workload.knobs, by_hand=run.by_hand))
 
     def result(self) -> StageResult:
         if self._standing.broken is not None:
@@ -93,7 +94,9 @@ def chosen(standing: Standing, *, by_hand: bool) -> Verdict | None:
     return verdict
 
 
-def accept_event(standing: Standing, verdict: Verdict, stored: Sequence[Verdict], *, by_hand: bool) -> Accept:
+def accept_event(
+    standing: Standing, verdict: Verdict, stored: Sequence[Verdict], limits: Knobs, *, by_hand: bool
+) -> Accept:
     """The promotion that a verdict asks for, to be checked against what the store holds now."""
     return Accept(
         verdict_id=verdict.id,
@@ -102,6 +105,7 @@ def accept_event(standing: Standing, verdict: Verdict, stored: Sequence[Verdict]
         stored=tuple(stored),
         carried=frozenset(v.id for v in standing.carried),
         by_hand=by_hand,
+        limits=limits,
     )
 
 
@@ -128,7 +132,7 @@ def _refuse_by_hand(run: Run, standing: Standing) -> None:
         )
     verdict = chosen(standing, by_hand=True)
     if verdict is not None:
-        event = accept_event(standing, verdict, _stored(run, standing.query_id), by_hand=True)
+        event = accept_event(standing, verdict, _stored(run, standing.query_id), run.workload.knobs, by_hand=True)
         next_generation(run.workload.name, standing.query_id, standing.chain, event)
 
 

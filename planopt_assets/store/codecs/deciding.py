@@ -5,22 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.decision import Arithmetic, Decision
-from planopt_assets.model.promotion import Promotion
+from planopt_assets.model.decision import SAVINGS, Arithmetic, Decision, DecisionKind
+from planopt_assets.model.promotion import Promotion, State
 from planopt_assets.model.records import Edge
 from planopt_assets.model.trial import Trial
 from planopt_assets.model.verdict import Criterion, Gain, Judgement, Outcome, Verdict
-from planopt_assets.store.codecs.codec import ELSEWHERE, Codec, Form, named, single
+from planopt_assets.store.codecs.codec import ELSEWHERE, Codec, Form, named
+from planopt_assets.store.codecs.damage import decoded, plain
 from planopt_assets.store.codecs.forms import DIGEST, POLICY, TEXTS, Lazy
 from planopt_assets.store.lineage import kind_of
 
+_OF_THE_ROW = ("query_id", "run_id")  # what a field that is decoded later must say if it is damaged
 
-def _arithmetic(text: str | None) -> Arithmetic:
+
+def _arithmetic(text: str | None, query_id: str, run_id: str | None) -> Arithmetic:
     """In the order it was computed; most decisions are read for what they say, not for how it was computed."""
-    return Lazy(lambda: tuple(json.loads(text or "{}").items()))
+    return Lazy(lambda: decoded(lambda: _facts(text), "policy_decisions", "arithmetic", query_id, run_id))
+
+
+def _facts(text: str | None) -> tuple[tuple[str, Any], ...]:
+    content = plain(json.loads(text or "{}"), dict, "the arithmetic")
+    for name in SAVINGS:
+        plain(content.get(name, 0), (int, float), name)
+    return tuple(content.items())
 
 
 DECISIONS = Codec(
@@ -31,9 +41,11 @@ DECISIONS = Codec(
         "policy_before_id": lambda d: d.policy_before.id,
         "policy_after_id": lambda d: d.policy_after.id,
     },
+    required=("query_id", "kind", "rule", "policy_before", "policy_after", "reason", "expected_gain_cpu_ns"),
+    choices={"kind": frozenset(get_args(DecisionKind))},
     policy_before=POLICY,
     policy_after=POLICY,
-    arithmetic=single(lambda value: json.dumps(dict(value)), _arithmetic),
+    arithmetic=Form(lambda value: (json.dumps(dict(value)),), _arithmetic, also=_OF_THE_ROW),
     evidence_ids=TEXTS,
 )
 
@@ -41,6 +53,7 @@ CANDIDATES = Codec(
     "candidate_plans",
     Candidate,
     derived={"candidate_id": lambda c: c.id, "policy_id": lambda c: c.policy.id},
+    required=("query_id", "policy", "kept", "reason", "diff"),
     policy=POLICY,
     decision_ids=TEXTS,
     took_effect=TEXTS,
@@ -70,15 +83,32 @@ def _judgement(
     high: float | None,
     confidence: float | None,
     pairs: int,
+    query_id: str,
+    run_id: str | None,
 ) -> Judgement:
     gain = None
     if metric is not None and ratio is not None and low is not None and high is not None:
         gain = Gain(metric, ratio, low, high, confidence)
-    return Judgement(outcome, reason, results_equal, Lazy(lambda: _criteria(criteria)), gain, pairs)
+    looked_at = Lazy(lambda: decoded(lambda: _criteria(criteria), "verdicts", "criteria", query_id, run_id))
+    return Judgement(outcome, reason, results_equal, looked_at, gain, pairs)
 
 
 def _criteria(text: str | None) -> tuple[Criterion, ...]:
-    return tuple(Criterion(**content) for content in json.loads(text or "[]"))
+    return tuple(_criterion(content) for content in plain(json.loads(text or "[]"), list, "the list of criteria"))
+
+
+def _criterion(content: Any) -> Criterion:
+    """Checked value by value: a promotion rests on it."""
+    found = Criterion(**content)
+    plain(found.name, str, "a name")
+    if found.passed is not None:
+        plain(found.passed, bool, f"{found.name}: passed")
+    for value in (found.baseline, found.candidate):
+        if value is not None:
+            plain(value, (int, float), f"{found.name}: a value")
+    plain(found.threshold, str, f"{found.name}: its threshold")
+    plain(found.note, str, f"{found.name}: its note")
+    return found
 
 
 def _columns_of(judgement: Judgement) -> Sequence[Any]:
@@ -97,6 +127,10 @@ VERDICTS = Codec(
     "verdicts",
     Verdict,
     derived={"policy_id": lambda v: v.policy.id},
+    required=(
+        *("query_id", "verdict_id", "candidate_id", "policy", "outcome", "reason", "pairs", "input_fingerprint"),
+    ),
+    choices={"outcome": frozenset(get_args(Outcome))},
     id=named("verdict_id"),
     policy=POLICY,
     judgement=Form(
@@ -106,6 +140,7 @@ VERDICTS = Codec(
             *("outcome", "reason", "results_equal", "criteria"),
             *("gain_metric", "gain_ratio", "gain_low", "gain_high", "gain_confidence", "pairs"),
         ),
+        also=_OF_THE_ROW,
     ),
     trial_ids=TEXTS,
 )
@@ -118,6 +153,11 @@ PROMOTIONS = Codec(
         "policy_id": lambda p: p.policy.id,
         "chain_hash": lambda p: p.chain_hash,
     },
+    required=(
+        *("query_id", "generation", "policy", "state", "reason"),
+        *("verdict_id", "candidate_id", "input_fingerprint", "previous_hash"),
+    ),
+    choices={"state": frozenset(get_args(State))},
     policy=POLICY,
     evidence_ids=TEXTS,
 )

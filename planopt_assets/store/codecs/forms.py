@@ -33,6 +33,7 @@ class Lazy(Sequence[T]):
     __slots__ = ("_decode", "_found")
 
     def __init__(self, decode: Callable[[], tuple[T, ...]]) -> None:
+        """`decode` raises `RowDamaged` itself, with the row in it: nobody else knows it by then."""
         self._decode = decode
         self._found: tuple[T, ...] | None = None
 
