@@ -31,6 +31,7 @@ from planopt_assets.errors.engine import (
     QueryFailed,
     QueryHangs,
     QueryTimedOut,
+    SessionLost,
     SessionMismatch,
     SparkFailed,
     TableUnreadable,
@@ -48,6 +49,7 @@ from planopt_assets.errors.promotion import (
 from planopt_assets.errors.sql_gate import (
     SqlRefused,
     SqlSyntax,
+    SqlTooLarge,
 )
 from planopt_assets.errors.store import (
     NothingToAccept,
@@ -120,11 +122,13 @@ __all__ = [
     "QueryTimedOut",
     "RowNotFound",
     "RunFailed",
+    "SessionLost",
     "SessionMismatch",
     "SparkFailed",
     "SqlFileUnreadable",
     "SqlRefused",
     "SqlSyntax",
+    "SqlTooLarge",
     "StoreOverlapsTable",
     "StoreTooNew",
     "StoreTooSlow",

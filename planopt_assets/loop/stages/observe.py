@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.decide.catalogue import CATALOGUE, LOOKED_AT
 from planopt_assets.engine.delta.protocol import readable, writable
 from planopt_assets.engine.frames.callables import source_text
-from planopt_assets.errors import PlanoptError, ProtocolUnsupported, SqlRefused, SqlSyntax
+from planopt_assets.errors import PlanoptError, ProtocolUnsupported, SessionLost, SqlRefused, SqlSyntax
 from planopt_assets.loop import observing
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
 from planopt_assets.loop.versions import contract
@@ -80,16 +80,24 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     recorded: set[str] | None = None
     thresholds: Thresholds | None = None  # learned once something is to do
     results = []
+    workspace = run.workspace
     for standing, step in run.steps(STAGE, query_ids):
         if not step.needed:
             results.append(nothing_to_do(standing.query_id, step))
             continue
         query = run.workload.query(standing.query_id)
         run.progress(STAGE, query.id, "planning and running it as original")
+        workspace.revive()
         thresholds = thresholds or _thresholds(run)
         if recorded is None:
             recorded = {content.hash for content in run.snapshot.read(SHARED)}
-        results.append(_Observation(run, query, seen, recorded, thresholds).take())
+        lost, one = workspace.sessions_lost, _Observation(run, query, recorded, thresholds)
+        results.append(one.take())
+        recorded |= {content.hash for content in one.seen[SHARED]}
+        for codec, new in one.seen.items():
+            seen[codec] += new
+        if workspace.sessions_lost > lost:
+            run.keep(STAGE, query.id, seen)
     run.append(STAGE, seen)
     return results
 
@@ -97,17 +105,28 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 class _Observation:
     """One query of one run, from its executions to nouns."""
 
-    def __init__(
-        self, run: Run, query: Query, seen: dict[AnyCodec, list[Any]], recorded: set[str], thresholds: Thresholds
-    ) -> None:
-        self.run, self.query, self.seen, self.recorded, self.thresholds = run, query, seen, recorded, thresholds
+    def __init__(self, run: Run, query: Query, recorded: set[str], thresholds: Thresholds) -> None:
+        self.run, self.query, self.recorded, self.thresholds = run, query, set(recorded), thresholds
+        self.seen: dict[AnyCodec, list[Any]] = {codec: [] for codec in _TABLES}
+        self.settings: dict[str, str] = {}
         self.tier = _tier(run, query)
 
     def take(self) -> StageResult:
+        """Observe it, whole or not at all: of one that ended the session only that is kept."""
+        try:
+            with self.run.workspace.serving(self.query):
+                return self._take()
+        except SessionLost as lost:
+            self.seen = {codec: [] for codec in _TABLES}
+            return self._failed(lost)
+
+    def _take(self) -> StageResult:
         self.settings = self.run.workspace.effective_settings([*(k.name for k in CATALOGUE), *LOOKED_AT])
         bindings = range(len(self.query.bindings))
         try:
             executions = [self._execute_warm(binding) for binding in bindings]
+        except SessionLost:
+            raise
         except PlanoptError as failure:
             return self._failed(failure)
         self.tables = self.run.workspace.tables_read(self.query, self.run.workspace.baseline)
