@@ -109,3 +109,32 @@ def test_with_new_inputs_it_is_tried_after_the_others(folder: Path, standings: d
         file.write_text(text)
     assert {q for q, standing in found.items() if standing.ended_session} == {"hungry", "killed"}
     assert not any(standing.left_alone for standing in found.values())
+
+
+# What cannot be stopped, and what runs out of memory without dying
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str, int]]:
+    folder = make_tables(tmp_path_factory.mktemp("hanging"))
+    done = planopt(str(folder), cwd=folder, module="planopt_tests.e2e.hanging_workspace")
+    assert done.stdout, done.stderr
+    return [(query, how, lost) for query, how, lost in json.loads(done.stdout.splitlines()[-1])]
+
+
+def test_a_thread_or_a_task_that_cannot_be_stopped_costs_the_session_and_not_the_next_query(
+    told: list[tuple[str, str, int]],
+) -> None:
+    assert [(query, how.partition(" ")[0], lost) for query, how, lost in told] == [
+        ("by_shop", "17", 0),
+        ("endless", "PLN-214", 1),
+        ("by_shop", "17", 1),
+        ("endless_constant", "PLN-214", 2),
+        ("hungry_constant", "PLN-215", 3),
+        ("by_shop", "17", 3),
+    ]
+
+
+def test_a_jvm_that_survived_its_own_lack_of_memory_is_not_trusted(told: list[tuple[str, str, int]]) -> None:
+    (how,) = [how for query, how, _ in told if query == "hungry_constant"]
+    assert "it ran out of memory: java.lang.OutOfMemoryError" in how

@@ -162,6 +162,7 @@ def test_a_discarded_session_leaves_no_process_and_nothing_in_pyspark(
     if code is DEAF:
         context.process.stdout.readline()  # type: ignore[union-attr]
     monkeypatch.setattr(SparkContext, "_gateway", context._gateway)
+    monkeypatch.setattr(SparkContext, "_jvm", context)
     monkeypatch.setattr(SparkContext, "_active_spark_context", context)
     monkeypatch.setattr(SparkSession, "_instantiatedSession", session_of(context))
     discard(session_of(context))
