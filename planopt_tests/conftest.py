@@ -81,8 +81,12 @@ def spark() -> Iterator[SparkSession]:
 
     blank = Workload("tests", Path("planopt.yaml"), "store", (), (), MASTER, tuple(sorted(SETTINGS.items())))
     session = open_session(blank)
+    # As if a launcher had started this JVM: no test may end what the others share.
+    gateway: Any = session.sparkContext._gateway
+    process, gateway.proc = gateway.proc, None
     yield session
     session.stop()
+    process.stdin.close()
 
 
 @pytest.fixture(scope="session")

@@ -48,11 +48,11 @@ class Read:
     snapshot: Any
     standings: dict[str, Any]
 
-    def agenda(self, queries: list[str]) -> Any:
-        """What these queries still need, and in which order."""
+    def agenda(self, queries: list[str], named: list[str] | None = None) -> Any:
+        """What these queries still need, and in which order. A person has `named` some of them."""
         from planopt_assets.loop.agenda import agenda_of
 
-        return agenda_of(self.workload, self.snapshot, self.standings, queries)
+        return agenda_of(self.workload, self.snapshot, self.standings, queries, named or ())
 
     def gates(self, queries: list[str]) -> dict[str, dict[str, Any]]:
         """The answer of each gate for each of these queries, from stored rows."""

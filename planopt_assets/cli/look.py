@@ -66,7 +66,7 @@ def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as
     from planopt_assets.report.terminal import print_agenda
 
     found = read(workload, queries)
-    agenda = found.agenda(queries or list(found.standings))
+    agenda = found.agenda(queries or list(found.standings), queries)
     if as_json:
         head = {"workload": found.workload.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
         print_json_list(head, "queries", agenda.facts())

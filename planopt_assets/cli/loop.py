@@ -108,7 +108,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     loaded = load_known(file, queries)
     found = read_store(loaded)
     chosen = queries or [q.id for q in loaded.queries]
-    agenda = found.agenda(chosen)
+    agenda = found.agenda(chosen, queries)
     todo = agenda.queries
     run_id = None
     if todo:
@@ -120,7 +120,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         check_writable(report_of(loaded).parent, "the report")
         gc.enable()  # off while a store is read; a run takes long
         with Progress(loaded.name, todo, quiet=as_json) as progress:
-            run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority)
+            run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority, named=queries)
         found = read_store(loaded, pins=pins)
     compact_store(loaded.store)
     shown = [found.standings[q] for q in chosen]

@@ -48,12 +48,18 @@ def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
 
 
 def run_loop(
-    definitions: dg.Definitions, workload: Workload, query_ids: Sequence[str], listener: Progress, *, priority: int = 0
+    definitions: dg.Definitions,
+    workload: Workload,
+    query_ids: Sequence[str],
+    listener: Progress,
+    *,
+    priority: int = 0,
+    named: Sequence[str] = (),
 ) -> tuple[str, Pins]:
     """Run the Dagster job for these queries in this process. Returns the run id and the table versions it read."""
     home = dagster_home(workload)
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
-    resource = WorkspaceResource(workload=str(workload.file)).listening(listener)
+    resource = WorkspaceResource(workload=str(workload.file)).listening(listener).naming(named)
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, workload)
         end_dead_runs(instance)

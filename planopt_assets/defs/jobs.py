@@ -54,7 +54,7 @@ def _stage_op(stage: str, work: Stage) -> dg.OpDefinition:
 @dg.op
 def selected_queries(context: dg.OpExecutionContext, config: SelectedQueries, workspace: WorkspaceResource) -> list:
     """The queries of this run, registered as Dagster partitions."""
-    run = workspace.run(context.run_id, progress_to_log(context))
+    run = workspace.naming(config.queries).run(context.run_id, progress_to_log(context))
     known = [q.id for q in run.workload.queries]
     chosen = config.queries or known
     if unknown := sorted(set(chosen) - set(known)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,17 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     workload: str
     _workspace: Workspace | None = PrivateAttr(default=None)
     _listener: Progress | None = PrivateAttr(default=None)
+    _named: frozenset[str] | None = PrivateAttr(default=None)
 
     def listening(self, listener: Progress) -> WorkspaceResource:
         """The same resource. It sends progress to `listener` (the terminal) and to Dagster's log."""
         self._listener = listener
+        return self
+
+    def naming(self, query_ids: Collection[str]) -> WorkspaceResource:
+        """The same resource. A person named these queries: they run even if they ended a session before."""
+        if self._named is None:  # `planopt run` knows it better than the configuration it makes
+            self._named = frozenset(query_ids)
         return self
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
@@ -70,7 +78,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
             workload = load_workload(Path(self.workload))
             spark = CheckedPySparkResource.of(workload)
             self._workspace = Workspace(workload, lambda: spark.spark_session)
-        return Run(self._workspace, run_id, self._told(progress), by_hand=by_hand)
+        return Run(self._workspace, run_id, self._told(progress), by_hand=by_hand, named=self._named or ())
 
     def _told(self, progress: Progress) -> Progress:
         listener = self._listener

@@ -35,8 +35,10 @@ def stage_assets(stage: str, work: Stage, *, deps: Sequence[str], descriptions: 
     @dg.multi_asset(name=stage, specs=specs, pool=names.POOL, backfill_policy=dg.BackfillPolicy.single_run())
     def step(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult[Any]]:
         alone = context.job_def.asset_layer.selected_asset_keys == {dg.AssetKey(a) for a in assets}
-        run = workspace.run(context.run.run_id, progress_to_log(context), by_hand=alone)
-        for result in run_stage(work, run, list(context.partition_keys)):
+        queries = list(context.partition_keys)
+        named = queries if len(queries) == 1 else []  # a range is whatever lies in it
+        run = workspace.naming(named).run(context.run.run_id, progress_to_log(context), by_hand=alone)
+        for result in run_stage(work, run, queries):
             for asset in assets:
                 metadata = stage_metadata(run, asset, result)
                 context.add_asset_metadata(metadata, asset_key=asset, partition_key=result.query_id)

@@ -13,6 +13,7 @@ from planopt_assets.engine.capture.inspector import Inspector
 from planopt_assets.engine.capture.scans import ScanReader
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.registry import Registry
+from planopt_assets.engine.execution.blame import blamed
 from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.disturbance import ExecutorLosses, newest_versions
 from planopt_assets.engine.execution.execute import Instruments, Measured, execute, planned
@@ -22,6 +23,7 @@ from planopt_assets.engine.results.compare import difference
 from planopt_assets.engine.results.digest import with_digest
 from planopt_assets.engine.results.ordering import sort_columns
 from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
+from planopt_assets.engine.sessions.lifetime import discard, is_gone
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.engine.sessions.thread_budget import limit_native_threads
 from planopt_assets.errors import QueryHangs
@@ -47,7 +49,8 @@ if TYPE_CHECKING:
 class Workspace:
     """Nothing happens until it is needed: the session starts with the first query that must be looked at.
 
-    All queries of a run share one JVM; every set of settings and tables gets an isolated session of its own.
+    All queries of a run share one JVM; every set of settings and tables gets an isolated session of its own. A query
+    that ends the JVM gets `SessionLost`, and whoever asks next gets a new one; `sessions_lost` counts them.
     """
 
     first_expression_id = FIRST_EXPRESSION_ID
@@ -56,6 +59,7 @@ class Workspace:
         self.workload = workload
         self.pins = Pins()
         self.started_at = time.monotonic()
+        self.sessions_lost = 0
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[Session, SparkSession] = {}
         self._executions = 0
@@ -151,7 +155,7 @@ class Workspace:
 
     def plan(self, query: Query, binding: int, arm: Arm) -> tuple[Plan, dict[str, list[int]]]:
         """The plan of a query in an arm, without running it; planning that hangs is given up as a candidate is."""
-        with self._fresh_after_a_hang(arm):
+        with self.serving(query, arm):
             return planned(
                 self.isolated(arm),
                 lambda: self.frame(query, binding, arm),
@@ -162,8 +166,9 @@ class Workspace:
 
     def hinted_joins(self, query: Query, binding: int, arm: Arm) -> list[tuple[str, str]]:
         """Every join of the plan that a hint reached: the hint in Spark's words, and the operator it became."""
-        frame: Any = self.frame(query, binding, arm)
-        return self.capture.hinted_joins(frame._jdf.queryExecution().executedPlan())
+        with self.serving(query, arm):
+            frame: Any = self.frame(query, binding, arm)
+            return self.capture.hinted_joins(frame._jdf.queryExecution().executedPlan())
 
     def execute(
         self,
@@ -177,7 +182,7 @@ class Workspace:
         in_order: bool = False,
     ) -> Measured:
         """Run a query once in an arm; with a `tier`, everything planopt keeps of a plan is captured as well."""
-        with self._fresh_after_a_hang(arm):
+        with self.serving(query, arm):
             done = execute(
                 self.isolated(arm),
                 lambda: self.frame(query, binding, arm),
@@ -197,13 +202,30 @@ class Workspace:
         return query.id in self._has_run
 
     @contextmanager
-    def _fresh_after_a_hang(self, arm: Arm) -> Iterator[None]:
-        """The thread left behind still has the session: the next one who asks gets another."""
+    def serving(self, query: Query, arm: Arm | None = None) -> Iterator[None]:
+        """While Spark works for a query, in an arm or for all of it: it gets the blame if that ends the session."""
         try:
-            yield
+            with blamed(query.id, lambda: self.spark if self.started else None, self._replace):
+                yield
         except QueryHangs:
-            self._sessions.pop(arm.session, None)
+            if arm is not None:  # the thread left behind still has its session: the next one who asks gets another
+                self._sessions.pop(arm.session, None)
             raise
+
+    def revive(self) -> None:
+        """Start anew with the next call where the JVM ended while nothing was asked of it."""
+        if self.started and is_gone(self.spark):
+            self._replace()
+
+    def _replace(self) -> None:
+        """End the JVM, and forget all that belongs to it; pinned versions and what the gate saw stay."""
+        discard(self.spark)
+        for name in ("spark", "capture", "instruments", "knobs"):
+            self.__dict__.pop(name, None)
+        self._sessions.clear()
+        self._has_run.clear()
+        self.frames.forget_session()
+        self.sessions_lost += 1
 
     def _tag(self, query: Query, binding: int, arm: Arm) -> str:
         self._executions += 1
@@ -211,6 +233,10 @@ class Workspace:
 
     def replanned(self, query: Query, binding: int, arm: Arm) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
         """The query planned once more, with all that is kept of planning; nothing is executed."""
+        with self.serving(query, arm):
+            return self._replanned(query, binding, arm)
+
+    def _replanned(self, query: Query, binding: int, arm: Arm) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
         frame = self.frame(query, binding, arm)
         execution: Any = with_digest(frame)._jdf.queryExecution()
         seen = self.capture.read(execution.executedPlan(), "initial")
@@ -231,7 +257,8 @@ class Workspace:
         return int(conf.autoBroadcastJoinThreshold())
 
     def promises_order(self, query: Query, binding: int, arm: Arm) -> bool:
-        return sort_columns(self.frame(query, binding, arm)) is not None
+        with self.serving(query, arm):
+            return sort_columns(self.frame(query, binding, arm)) is not None
 
     def difference(self, query: Query, binding: int, expected: Arm, actual: Arm, *, timeout_s: float) -> str:
         """What differs, row by row and in the promised order, between a query's results in two arms."""
@@ -247,7 +274,8 @@ class Workspace:
                 scratch,
             )
 
-        return bounded(self.spark.sparkContext, compared, tag=tag, timeout_s=timeout_s)
+        with self.serving(query, actual):
+            return bounded(self.spark.sparkContext, compared, tag=tag, timeout_s=timeout_s)
 
     def newest_versions(self, query: Query, arm: Arm) -> dict[str, int | None]:
         """The version each table of the query has now; trials stay on the pinned ones, but a commit disturbs them."""

@@ -32,6 +32,7 @@ from planopt_assets.errors.engine import (
     QueryFailed,
     QueryHangs,
     QueryTimedOut,
+    SessionLost,
     SessionMismatch,
     SparkFailed,
     TableUnreadable,
@@ -50,6 +51,7 @@ from planopt_assets.errors.promotion import (
 from planopt_assets.errors.sql_gate import (
     SqlRefused,
     SqlSyntax,
+    SqlTooLarge,
 )
 from planopt_assets.errors.store import (
     NothingToAccept,
@@ -126,11 +128,13 @@ __all__ = [
     "RowDamaged",
     "RowNotFound",
     "RunFailed",
+    "SessionLost",
     "SessionMismatch",
     "SparkFailed",
     "SqlFileUnreadable",
     "SqlRefused",
     "SqlSyntax",
+    "SqlTooLarge",
     "StoreOverlapsTable",
     "StoreTooNew",
     "StoreTooSlow",

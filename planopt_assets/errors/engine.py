@@ -92,9 +92,15 @@ class PolicyNotApplied(PlanoptError):
 
 
 class QueryHangs(QueryTimedOut):
-    """A query exceeded its time limit and cannot be stopped. planopt continued without it."""
+    """A query exceeded its time limit and cannot be stopped. planopt continued in a new Spark session."""
 
     code = "PLN-214"
+
+
+class SessionLost(PlanoptError):
+    """A query ended the Spark session: it ran out of memory, or the JVM died. planopt continued in a new one."""
+
+    code = "PLN-215"
 
 
 class KnobMistyped(PlanoptError):

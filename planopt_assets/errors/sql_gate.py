@@ -52,3 +52,12 @@ class SqlSyntax(PlanoptError):
     def facts(self) -> dict[str, str]:
         place = {"query": self.query_id, "line": str(self.line), "column": str(self.column)}
         return super().facts() | place
+
+
+class SqlTooLarge(SqlRefused):
+    """A constant in a query asks for more than planopt runs. `part` names what asks for it."""
+
+    code = "PLN-103"
+
+    def __init__(self, what: str, *, query_id: str, part: str) -> None:
+        super().__init__(what, query_id=query_id, part=part, fix="write a smaller constant, or read it from a table")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.priority import NO_PROMISE, Promise, in_order
+from planopt_assets.loop.standing import asked_for
 from planopt_assets.loop.steps import Step, planned_steps
 
 if TYPE_CHECKING:
@@ -73,10 +74,18 @@ class Agenda:
 
 
 def agenda_of(
-    workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing], query_ids: Sequence[str]
+    workload: Workload,
+    snapshot: Snapshot,
+    standings: Mapping[str, Standing],
+    query_ids: Sequence[str],
+    named: Collection[str] = (),
 ) -> Agenda:
-    """What is to do for these queries; decisions not taken yet are foreseen from the stored rows, as decide would."""
-    return Agenda(tuple(_item(workload, snapshot, standings[q]) for q in query_ids))
+    """What is to do for these queries; decisions not taken yet are foreseen from the stored rows, as decide would.
+
+    Those that a person `named` are tried even where they are left alone otherwise.
+    """
+    found = [asked_for(standings[q]) if q in named else standings[q] for q in query_ids]
+    return Agenda(tuple(_item(workload, snapshot, standing) for standing in found))
 
 
 def _item(workload: Workload, snapshot: Snapshot, standing: Standing) -> Item:

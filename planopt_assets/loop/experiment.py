@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut
+from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut, SparkFailed
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Criterion, Judgement, Outcome
@@ -75,30 +75,43 @@ class Experiment:
         self._in_order: dict[int, bool] = {}
         self._first_work: dict[str, int] = {}  # of every arm that ran, in its first run
         self._disturbed = 0  # rounds in a row
+        self.stranded: SparkFailed | None = None  # a session was lost, and no new one starts
 
     @property
     def trials(self) -> list[Trial]:
         return self._ledger.trials
 
     def run(self) -> list[Judged]:
+        """Verdicts on all candidates; only on those settled before where no session is left to try the others."""
         number = 0
-        while self._open():
-            before = self._newest_versions()
-            arms, warm_up = self._round(number)
-            if all(self._run_arm(self._arms[a], number, position, warm_up) for position, a in enumerate(arms)):
-                self._check_results(number)
-                self._check_tables(number, before, warm_up)
-            self._judge(self._open())
-            number += 1
-        return [self._judged(candidate, arm) for candidate, arm in self._contenders]
+        try:
+            while self._open():
+                self._run_round(number)
+                number += 1
+        except SparkFailed as error:
+            self.stranded = error
+        return [self._judged(candidate, arm) for candidate, arm in self._contenders if arm.id in self._settled]
+
+    def _run_round(self, number: int) -> None:
+        """A round in which the session was lost is not counted: its arms ran in two JVMs, and the new one is cold."""
+        before, lost = self._newest_versions(), self._workspace.sessions_lost
+        arms, warm_up = self._round(number)
+        complete = all(self._run_arm(self._arms[a], number, position, warm_up) for position, a in enumerate(arms))
+        if complete or self._workspace.sessions_lost > lost:
+            self._check_results(number)
+        if complete and self._workspace.sessions_lost == lost:
+            self._check_tables(number, before, warm_up)
+        self._judge(self._open())
+        if self._workspace.sessions_lost > lost:
+            self._first_work.clear()
 
     def _round(self, number: int) -> tuple[list[str], bool]:
-        """The arms of the next round in their order, and whether it is their first run."""
+        """The arms of the next round in their order, and whether it is their first run in this session."""
         runners = [arm.id for arm in next_runners([self._arms[a] for a in self._open()], self._first_work)]
         if any(arm_id not in self._first_work for arm_id in runners):
             # The baseline goes first: what a cold JVM takes then counts for the time candidates are given. Where
             # this session has observed it, it is warm.
-            cold = number == 0 and not self._workspace.has_run(self._query)
+            cold = not self._first_work and not self._workspace.has_run(self._query)
             return ([self._baseline.id] if cold else []) + runners, True
         return round_order([self._baseline.id, *runners], self._workspace.workload.seed, self._query.id, number), False
 
@@ -110,8 +123,8 @@ class Experiment:
         return [arm.id for _, arm in self._contenders if arm.id not in self._settled]
 
     def _run_arm(self, arm: Arm, number: int, position: int, warm_up: bool) -> bool:
-        """Run all bindings of one arm; False when the experiment cannot go on: no baseline, or no time."""
-        work = 0
+        """Run all bindings of one arm; False when the round cannot go on: no baseline, no time, or another session."""
+        work, lost = 0, self._workspace.sessions_lost
         for binding in range(len(self._query.bindings)):
             for again in range(self._rules.repeats + 1):
                 if self._budget.left(arm.id) <= 0:
@@ -130,6 +143,8 @@ class Experiment:
                 return False
             outcome: Outcome = "inconclusive" if trial.status == "tainted" else "reject"
             self._settled[arm.id] = _plain(outcome, f"the candidate {how}")
+            if self._workspace.sessions_lost > lost:
+                return False  # the others would meet a cold JVM
             break
         self._first_work.setdefault(arm.id, work)
         return True
@@ -171,6 +186,8 @@ class Experiment:
             except QueryTimedOut as error:
                 trial = replace(trial, status="timed_out", error=str(error))
                 how = error.what.partition(":")[0] if isinstance(error, QueryHangs) else "ran out of time"
+            except SparkFailed:
+                raise  # no new session after one was lost: that is no arm's doing
             except PlanoptError as error:
                 trial = replace(trial, status="failed", error=str(error))
                 how = f"failed: {trial.error}"
@@ -265,6 +282,8 @@ class Experiment:
                 why = self._difference(binding, arm, charged=arm)
                 if why and self._difference(binding, self._baseline, charged=arm):
                     return _plain("inconclusive", VARIES)
+            except SparkFailed:
+                raise
             except QueryTimedOut:
                 return _plain("inconclusive", f"{STOPPED}: the results could not be compared row by row")
             except PlanoptError as error:

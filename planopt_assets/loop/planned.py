@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planopt_assets.errors import PlanoptError, PolicyNotApplied
+from planopt_assets.errors import PlanoptError, PolicyNotApplied, SparkFailed
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.observe.plans.diff import Splits, plan_diff, pushed_diff
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
@@ -41,6 +41,8 @@ def planned_candidate(
             kept, reason = True, AT_RUN_TIME
         else:
             reason = "dropped: plan and partitioning stay the same"
+    except SparkFailed:
+        raise  # no new session after one was lost: that is no candidate's doing
     except PolicyNotApplied as error:
         reason = f"dropped: {error.what}"
     except PlanoptError as error:

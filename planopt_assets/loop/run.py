@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.parallelism import by_cores, remark
+from planopt_assets.loop.standing import asked_for
 from planopt_assets.loop.standings import standings
 from planopt_assets.loop.steps import UNCHANGED, Step, step
 from planopt_assets.model.redaction import redact
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.policy import Policy
     from planopt_assets.model.promotion import Chain, Promotion
     from planopt_assets.model.workload import Workload
+    from planopt_assets.store.codecs.codec import AnyCodec
     from planopt_assets.store.store import Nouns, Store
 
 Progress = Callable[[str, str, str], None]  # stage, query, words
@@ -52,6 +54,7 @@ class Run:
     progress: Progress = lambda stage, query, words: None
     rules: Rules = field(default_factory=Rules)
     by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
+    named: Collection[str] = ()  # queries that a person named: also those that are left alone otherwise
 
     @property
     def workload(self) -> Workload:
@@ -80,14 +83,24 @@ class Run:
         return snapshot.once("standings", lambda: read_standings(self.workload, self.workspace.pins, snapshot=snapshot))
 
     def steps(self, stage: str, query_ids: Sequence[str]) -> list[tuple[Standing, Step]]:
-        """Each query with what this stage has to do for it, as `planopt plan` tells it; on a new snapshot."""
+        """Each query with what this stage has to do for it, as `planopt plan` tells it; on a new snapshot.
+
+        A query that ended a session the last time comes after the others.
+        """
         self.store.refresh()
         found = self.standings()
-        return [(found[q], step(found[q], stage)) for q in query_ids]
+        asked = [asked_for(found[q]) if q in self.named else found[q] for q in query_ids]
+        return [(one, step(one, stage)) for one in sorted(asked, key=lambda one: one.ended_session)]
 
     def append(self, stage: str, nouns: Nouns) -> None:
         """Store what a stage made, table after table in the order given."""
         self.store.append(self.run_id, stage, nouns)
+
+    def keep(self, stage: str, query_id: str, nouns: Mapping[AnyCodec, list[Any]]) -> None:
+        """Store what a stage has so far, and empty the lists: after a lost session nothing else may get lost."""
+        self.store.append(self.run_id, f"{stage}:{query_id}", nouns)
+        for stored in nouns.values():
+            stored.clear()
 
     def commit(self, promotion: Promotion) -> None:
         self.store.commit(promotion, self.run_id)

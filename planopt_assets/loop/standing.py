@@ -7,11 +7,12 @@ killed run goes on where it stopped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.parallelism import by_cores
+from planopt_assets.errors import QueryHangs, SessionLost
 from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.steps import planned_steps
 from planopt_assets.model.decision import SAVINGS
@@ -59,6 +60,8 @@ class Standing:
     unlinked: bool = False  # a promotion has no lineage: its run was killed in between
     broken: PlanoptError | None = None  # its chain is not what was written: nothing is done until it is repaired
     limits: Knobs = NO_LIMITS  # of the workload file: what a stored row asks for beyond them does not count
+    ended_session: bool = False  # when it was last observed, whatever its inputs were
+    named: bool = False  # a person asked for exactly this query
 
     @property
     def active(self) -> Promotion | None:
@@ -83,6 +86,11 @@ class Standing:
     def failed(self) -> bool:
         """It could not be run; unlike a refusal that may have passed, so every run tries it again."""
         return any(a.status == "failed" for a in self.artifacts)
+
+    @property
+    def left_alone(self) -> bool:
+        """On these inputs it ended the whole session: it is not tried again until they change or a person names it."""
+        return not self.named and any(ended_session(a) for a in self.artifacts)
 
     @property
     def captured(self) -> bool:
@@ -248,6 +256,16 @@ class Standing:
             "topology_hashes": [a.topology_hash for a in self.artifacts],
             "decision_ids": [d.id for d in self.decisions],
         }
+
+
+def ended_session(artifact: PlanArtifact) -> bool:
+    """Whether this observation cost the whole session, so that it is not taken again lightly."""
+    return artifact.status == "failed" and artifact.error_code in (QueryHangs.code, SessionLost.code)
+
+
+def asked_for(standing: Standing) -> Standing:
+    """The same query, named by a person."""
+    return replace(standing, named=True)
 
 
 def _by_proven_gain(verdict: Verdict) -> tuple[float, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.loop.histories import artifacts_of, grouped
 from planopt_assets.loop.spelling import canonical_identity, earlier_spelling
-from planopt_assets.loop.standing import Standing
+from planopt_assets.loop.standing import Standing, ended_session
 from planopt_assets.loop.versions import contract
 from planopt_assets.loop.watching import Watch
 from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
@@ -91,6 +91,7 @@ def standings(
             broken=chain_of.broken.get(query.id),
             limits=workload.knobs,
             policies=lifecycles(all_candidates, tried.get(query.id, frozenset()), all_verdicts, chain),
+            ended_session=any(ended_session(a) for a in artifacts.get(query.id, [])[-1:]),
         )
     return found
 

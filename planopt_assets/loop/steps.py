@@ -77,6 +77,8 @@ def _is_off_by_mode(one: Step) -> bool:
 def _observe(standing: Standing) -> Step:
     if standing.missing is not None:
         return Step("observe", "needed", f"it cannot run: {standing.missing}")
+    if standing.left_alone:
+        return Step("observe", "off", f"left alone: {standing.reason}")
     if standing.failed:
         return Step("observe", "needed", f"it failed last time: {standing.reason}")
     if standing.observed:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from planopt_assets.errors import PlanoptError, QueryTimedOut
+from planopt_assets.errors import PlanoptError, QueryTimedOut, SessionLost
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
@@ -63,6 +63,8 @@ def working(
 class FakeWorkspace:
     """What `Experiment` needs of a `Workspace`, and a record of what it asked for."""
 
+    sessions_lost = 0
+
     def __init__(
         self,
         behaviour: Behaviour,
@@ -103,6 +105,9 @@ class FakeWorkspace:
         done = self._behaviour(policy, before, binding)
         if isinstance(done, PlanoptError):
             self.now += 1
+            if isinstance(done, SessionLost):
+                self.sessions_lost += 1
+                self._warm = False
             raise done
         self.now += min(done.seconds, timeout_s)
         if done.seconds > timeout_s:

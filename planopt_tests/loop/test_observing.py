@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -306,6 +307,13 @@ class Scripted:
     first_expression_id = 0
     broadcast_threshold = 0
     baseline = Arm(ORIGINAL)
+    sessions_lost = 0
+
+    def revive(self) -> None:
+        pass
+
+    def serving(self, query: Query) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def execute(self, *_: Any, **__: Any) -> Measured:
         return Measured(counters(), DIGEST, FINAL, INITIAL, planned=self.plannings.pop(0))

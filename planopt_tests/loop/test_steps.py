@@ -73,6 +73,7 @@ class OneQuery(Run):
         workload = Workload("demo", Path("planopt.yaml"), "memory", (), (query,), mode=found.mode)
         store = InMemory("memory", "demo", no_spark)
         workspace: Any = SimpleNamespace(workload=workload, store=store, started_at=float("inf"), tables=())
+        workspace.sessions_lost, workspace.revive = 0, lambda: None
         super().__init__(workspace, "run-1")
         self.found = found
 

@@ -71,6 +71,10 @@ class QueryFrames:
         self._texts.clear()
         self._gated.clear()
 
+    def forget_session(self) -> None:
+        """The session is another one; what the gate saw, and the texts, are the same in it."""
+        self._joins = None
+
     def _join_hints(self, session: SparkSession) -> JoinHints:
         self._joins = self._joins or JoinHints(Jvm(session))
         return self._joins

@@ -23,9 +23,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from planopt_assets.engine.gate import sql_allowlist as allowlist
+from planopt_assets.engine.gate.limits import excess
 from planopt_assets.engine.gate.registered_relations import NOTHING_REGISTERED, RegisteredRelations
 from planopt_assets.engine.gate.sql_allowlist import Allowlist, Node
-from planopt_assets.errors import SqlRefused, SqlSyntax
+from planopt_assets.errors import SqlRefused, SqlSyntax, SqlTooLarge
 from planopt_assets.model.workload import LONGEST_SQL
 
 if TYPE_CHECKING:
@@ -91,14 +92,17 @@ def _attribute_ids(relation: Any) -> frozenset[int]:
 
 
 def _inspect(query_id: str, tree: Any, allowed: Allowlist) -> list[Node]:
-    """All nodes and expressions of a tree, fetched in one call to the JVM, once each of them is on the list."""
+    """All nodes and expressions of a tree, fetched in one call to the JVM, if each is on the list and within limits."""
     try:
-        nodes = list(allowlist.walk(orjson.loads(tree.toJSON())))
+        found = orjson.loads(tree.toJSON())
+        nodes = list(allowlist.walk(found))
     except orjson.JSONDecodeError as error:  # orjson stops at 1,024 levels; a level here is a sub-query
         raise _uninspectable(query_id) from error
     for node in nodes:
         if offence := allowed.offence(node):
             _refuse(query_id, offence, allowlist.simple_name(node["class"]))
+    if beyond := excess(found, nodes):
+        raise SqlTooLarge(beyond[0], query_id=query_id, part=beyond[1])
     return nodes
 
 

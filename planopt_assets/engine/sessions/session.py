@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
@@ -16,6 +17,7 @@ from planopt_assets.errors import SessionMismatch, SparkFailed
 from planopt_assets.model.ids import content_id
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from planopt_assets.model.workload import Workload
@@ -32,6 +34,7 @@ _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.proper
 FIRST_EXPRESSION_ID = 1_000_000_000
 _ASKED = "spark.planopt.asked"
 _WAREHOUSE = "spark.sql.warehouse.dir"
+_STARTED: WeakSet[SparkContext] = WeakSet()  # by planopt, in this process
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -88,10 +91,16 @@ def open_session(workload: Workload) -> SparkSession:
                 where=workload.master,
                 fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
             ) from error
+        _STARTED.add(found.sparkContext)
         found.sparkContext.setLogLevel("ERROR")
         _raise_expression_ids(found)
     _check(found, workload.master, settings)
     return found
+
+
+def is_ours(session: SparkSession) -> bool:
+    """Whether planopt started this session, or took over one that somebody else uses."""
+    return session.sparkContext in _STARTED
 
 
 def _raise_expression_ids(session: SparkSession) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.catalogue import CATALOGUE, LOOKED_AT
 from planopt_assets.engine.delta.protocol import readable, writable
 from planopt_assets.engine.frames.callables import source_text
-from planopt_assets.errors import PlanoptError, ProtocolUnsupported, SqlRefused, SqlSyntax, TableUnreadable
+from planopt_assets.errors import (
+    PlanoptError,
+    ProtocolUnsupported,
+    SessionLost,
+    SqlRefused,
+    SqlSyntax,
+    TableUnreadable,
+)
 from planopt_assets.loop import observing
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
 from planopt_assets.loop.versions import contract
@@ -81,40 +88,65 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     recorded: set[str] | None = None
     thresholds: Thresholds | None = None  # learned once something is to do
     results = []
+    workspace = run.workspace
     for standing, step in run.steps(STAGE, query_ids):
         if not step.needed:
             results.append(nothing_to_do(standing.query_id, step))
             continue
         query = run.workload.query(standing.query_id)
         if standing.missing is not None:
-            results.append(_Observation(run, query, seen, set(), Thresholds()).without_spark(standing.missing))
+            one = _Observation(run, query, set(), Thresholds())
+            results.append(one.without_spark(standing.missing))
+            _add(seen, one.seen)
             continue
         run.progress(STAGE, query.id, "planning and running it as original")
+        workspace.revive()
         thresholds = thresholds or _thresholds(run)
         if recorded is None:
             recorded = {content.hash for content in run.snapshot.read(SHARED)}
-        results.append(_Observation(run, query, seen, recorded, thresholds).take())
+        lost, one = workspace.sessions_lost, _Observation(run, query, recorded, thresholds)
+        results.append(one.take())
+        recorded |= {content.hash for content in one.seen[SHARED]}
+        _add(seen, one.seen)
+        if workspace.sessions_lost > lost:
+            run.keep(STAGE, query.id, seen)
     run.append(STAGE, seen)
     return results
+
+
+def _add(rows: dict[AnyCodec, list[Any]], new: Mapping[AnyCodec, Sequence[Any]]) -> None:
+    for codec, nouns in new.items():
+        rows[codec] += nouns
 
 
 class _Observation:
     """One query of one run, from its executions to nouns."""
 
-    def __init__(
-        self, run: Run, query: Query, seen: dict[AnyCodec, list[Any]], recorded: set[str], thresholds: Thresholds
-    ) -> None:
-        self.run, self.query, self.seen, self.recorded, self.thresholds = run, query, seen, recorded, thresholds
+    def __init__(self, run: Run, query: Query, recorded: set[str], thresholds: Thresholds) -> None:
+        self.run, self.query, self.recorded, self.thresholds = run, query, set(recorded), thresholds
+        self.seen: dict[AnyCodec, list[Any]] = {codec: [] for codec in _TABLES}
+        self.settings: dict[str, str] = {}
         self.tier = _tier(run, query)
 
     def take(self) -> StageResult:
+        """Observe it, whole or not at all: of one that ended the session only that is kept."""
+        try:
+            with self.run.workspace.serving(self.query):
+                return self._take()
+        except SessionLost as lost:
+            self.seen = {codec: [] for codec in _TABLES}
+            return self._failed(lost, self._tables_read())
+
+    def _take(self) -> StageResult:
         self.settings = self.run.workspace.effective_settings([*(k.name for k in CATALOGUE), *LOOKED_AT])
         bindings = range(len(self.query.bindings))
         try:
             executions = [self._execute_warm(binding) for binding in bindings]
+        except SessionLost:
+            raise
         except PlanoptError as failure:
-            return self._failed(failure, self.run.workspace.tables_read(self.query, self.run.workspace.baseline))
-        self.tables = self.run.workspace.tables_read(self.query, self.run.workspace.baseline)
+            return self._failed(failure, self._tables_read())
+        self.tables = self._tables_read()
         seen = [self._captured(b, *executed) for b, executed in zip(bindings, executions, strict=True)]
         return _result(self.query.id, [e for e, _ in executions], self.tables, *seen[0])
 
@@ -246,6 +278,9 @@ class _Observation:
         self._keep(ObservedBinding(artifact, details, PlanTrees(artifact.observation_id)), facts)
         words = f"{artifact.status}: {failure}"
         return StageResult(self.query.id, True, words, markdown=f"**{artifact.status}**: {failure}")
+
+    def _tables_read(self) -> Tables:
+        return self.run.workspace.tables_read(self.query, self.run.workspace.baseline)
 
     def _id(self, binding: int) -> str:
         return self.run.event_id("obs", self.query.id, f"b{binding}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planopt_assets.loop.planned import planned_candidate
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import Policy
-from planopt_assets.model.records import Edge
 from planopt_assets.replan.candidates import Proposed, combination, next_singles
 from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES
 from planopt_assets.store.lineage import edges
@@ -17,34 +16,39 @@ from planopt_assets.store.lineage import edges
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.workload import Query
+    from planopt_assets.store.codecs.codec import AnyCodec
 
 STAGE = "replan"
 
 
 def replan(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     """Candidates for every query with proposals; each says what changes, or why it was dropped."""
-    lineage: list[Edge] = []
-    planned: list[Candidate] = []
+    kept: dict[AnyCodec, list[Any]] = {EDGES: [], CANDIDATES: []}
     results = []
     for standing, step in run.steps(STAGE, query_ids):
         query_id = standing.query_id
         if not step.needed:
             results.append(nothing_to_do(query_id, step))
             continue
-        candidates = _candidates(run, run.workload.query(query_id), standing)
-        planned += candidates
-        for candidate in candidates:
-            lineage += edges(query_id, STAGE, candidate.id, candidate.decision_ids)
+        run.workspace.revive()
+        lost, candidates = run.workspace.sessions_lost, list[Candidate]()
+        try:
+            _candidates(run, run.workload.query(query_id), standing, candidates)
+        finally:  # also where no new session starts: a candidate that ended one is not planned again
+            for candidate in candidates:
+                kept[CANDIDATES].append(candidate)
+                kept[EDGES] += edges(query_id, STAGE, candidate.id, candidate.decision_ids)
+            if run.workspace.sessions_lost > lost:
+                run.keep(STAGE, query_id, kept)
         results.append(_result(query_id, candidates))
         run.progress(STAGE, query_id, results[-1].summary)
-    run.append(STAGE, {EDGES: lineage, CANDIDATES: planned})
+    run.append(STAGE, kept)
     return results
 
 
-def _candidates(run: Run, query: Query, standing: Standing) -> list[Candidate]:
-    """Proposals by themselves until one changes the plan, then together those that do."""
+def _candidates(run: Run, query: Query, standing: Standing, found: list[Candidate]) -> None:
+    """Add to `found` the proposals by themselves until one changes the plan, then together those that do."""
     proposed, tried = [Proposed.of(d) for d in standing.proposed], standing.tried
-    found: list[Candidate] = []
 
     def plan(policy: Policy, decision_ids: tuple[str, ...]) -> None:
         assert standing.input_fingerprint is not None
@@ -57,7 +61,6 @@ def _candidates(run: Run, query: Query, standing: Standing) -> list[Candidate]:
             plan(*single)
     if together := combination(proposed, tried):
         plan(*together)
-    return found
 
 
 def _result(query_id: str, candidates: list[Candidate]) -> StageResult:

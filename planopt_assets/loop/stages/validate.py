@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.loop.markdown import verdict_markdown
 from planopt_assets.loop.priority import in_order
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
-from planopt_assets.model.records import Edge
-from planopt_assets.model.trial import Trial
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.store.codecs.deciding import EDGES, TRIALS, VERDICTS
 from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
@@ -21,18 +19,18 @@ from planopt_assets.validate.judge import JUDGE_VERSION
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
+    from planopt_assets.store.codecs.codec import AnyCodec
 
 STAGE = "validate"
 
 
 def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     """Verdicts for every candidate that has none; verdicts are written last, so each has its trials in the store."""
-    trials: list[Trial] = []
-    verdicts: list[Verdict] = []
-    lineage: list[Edge] = []
+    kept: dict[AnyCodec, list[Any]] = {EXECUTIONS: [], TRIALS: [], EDGES: [], VERDICTS: []}
     results = []
     steps = {standing.query_id: (standing, step) for standing, step in run.steps(STAGE, query_ids)}
-    for query_id in in_order({q: standing.promise for q, (standing, _) in steps.items()}):  # a budget buys the most
+    best_first = in_order({q: standing.promise for q, (standing, _) in steps.items()})  # a budget buys the most
+    for query_id in sorted(best_first, key=lambda q: steps[q][0].ended_session):
         standing, step = steps[query_id]
         if not step.needed:
             results.append(nothing_to_do(query_id, step))
@@ -41,7 +39,8 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
             results.append(StageResult(query_id, False, "the run's budget is spent: left for the next run"))
             continue
         run.progress(STAGE, query_id, "interleaved trials against original")
-        experiment = _experiment(run, standing)
+        run.workspace.revive()
+        lost, experiment = run.workspace.sessions_lost, _experiment(run, standing)
         judged = experiment.run()
         inputs = standing.input_fingerprint
         ran = [
@@ -49,14 +48,18 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
         ]
         given = [_verdict(run, standing, one) for one in judged]
         observations = [a.observation_id for a in standing.artifacts]
-        lineage += [edge for t in ran for edge in edges(query_id, STAGE, t.id, observations)]
-        lineage += [edge for v in given for edge in edges(query_id, STAGE, v.id, [v.candidate_id, *v.trial_ids])]
-        trials += ran
-        verdicts += given
+        kept[EXECUTIONS] += [e for t in ran if (e := t.execution) is not None]
+        kept[TRIALS] += ran
+        kept[EDGES] += [edge for t in ran for edge in edges(query_id, STAGE, t.id, observations)]
+        kept[EDGES] += [edge for v in given for edge in edges(query_id, STAGE, v.id, [v.candidate_id, *v.trial_ids])]
+        kept[VERDICTS] += given
+        if run.workspace.sessions_lost > lost:
+            run.keep(STAGE, query_id, kept)
+        if experiment.stranded is not None:
+            raise experiment.stranded
         results.append(_result(query_id, given, len(ran)))
         run.progress(STAGE, query_id, results[-1].summary)
-    executions = [e for t in trials if (e := t.execution) is not None]
-    run.append(STAGE, {EXECUTIONS: executions, TRIALS: trials, EDGES: lineage, VERDICTS: verdicts})
+    run.append(STAGE, kept)
     return results
 
 

@@ -126,3 +126,9 @@ SELECT CASE WHEN (SELECT count(*) FROM orders WHERE o_custkey > 3) > 5 THEN (SEL
 
 -- sub_queries_as_the_ends_of_between
 SELECT o_orderkey FROM orders WHERE o_custkey BETWEEN (SELECT min(o_custkey) FROM orders) AND (SELECT max(o_custkey) + 3 FROM orders)
+
+-- constants_within_limits
+SELECT /*+ REPARTITION(1000) */ repeat('x', 1000000) AS x, lpad(o_comment, 200, ' ') AS p, approx_count_distinct(o_custkey, 0.01) OVER () AS n FROM orders
+
+-- days_of_a_century
+SELECT explode(sequence(DATE '1990-01-01', DATE '2090-01-01', INTERVAL 1 DAY)) AS day

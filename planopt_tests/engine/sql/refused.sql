@@ -351,3 +351,45 @@ SELECT CASE WHEN (SELECT max(_c0) FROM csv.`@csv@`) > 1 THEN 1 ELSE 2 END FROM o
 
 -- parse | csv_as_an_end_of_between | `csv.@csv@` is not a registered table
 SELECT * FROM orders WHERE o_custkey BETWEEN 1 AND (SELECT max(_c0) FROM csv.`@csv@`)
+
+-- parse | repeat_two_billion_times | `repeat` asks for 2,000,000,000 characters or elements, more than 10,000,000
+SELECT repeat('x', 2e9) AS x FROM orders
+
+-- parse | arithmetic_on_constants | `space` asks for 1,000,000,000 characters or elements
+SELECT length(space(1000 * 1000 * 1000)) AS n
+
+-- parse | sequence_of_two_billion | `sequence` asks for 2,000,000,000 characters or elements
+SELECT explode(sequence(1, 2000000000)) AS n
+
+-- parse | sequence_in_a_lateral_view | `sequence` asks for 2,000,000,000 characters or elements
+SELECT n FROM orders LATERAL VIEW explode(sequence(1, CAST(2e9 AS INT))) t AS n
+
+-- parse | values_that_analysis_evaluates | `repeat` asks for 2,000,000,000 characters or elements
+SELECT length(a) AS n FROM VALUES (repeat('x', 2000000000)) AS t(a)
+
+-- parse | limit_that_analysis_evaluates | `repeat` asks for 2,000,000,000 characters or elements
+SELECT o_orderkey FROM orders LIMIT length(repeat('x', 2000000000))
+
+-- parse | sketch_that_analysis_builds | `approx_count_distinct` asks for 1,223,236,000,000 characters or elements
+SELECT approx_count_distinct(o_custkey, 0.000001) AS n FROM orders
+
+-- parse | repeat_in_a_subquery | `repeat` asks for 2,000,000,000 characters or elements
+SELECT o_orderkey FROM orders WHERE o_comment IN (SELECT repeat(c_comment, 2000000000) FROM customer)
+
+-- analysis | repartition_hint | it asks for 1,000,000 partitions, more than 100,000
+SELECT /*+ REPARTITION(1000000) */ o_orderkey FROM orders
+
+-- analysis | repartition_by_column_hint | it asks for 1,000,000 partitions, more than 100,000
+SELECT /*+ REPARTITION(1000000, o_orderkey) */ o_orderkey FROM orders
+
+-- analysis | repartition_by_range_hint | it asks for 1,000,000 partitions, more than 100,000
+SELECT /*+ REPARTITION_BY_RANGE(1000000, o_orderkey) */ o_orderkey FROM orders
+
+-- analysis | rebalance_hint | it asks for 1,000,000 partitions, more than 100,000
+SELECT /*+ REBALANCE(1000000, o_orderkey) */ o_orderkey FROM orders
+
+-- analysis | coalesce_hint | it asks for 1,000,000 partitions, more than 100,000
+SELECT /*+ COALESCE(1000000) */ o_orderkey FROM orders
+
+-- analysis | partitions_of_range | it asks for 1,000,000 partitions, more than 100,000
+SELECT id FROM range(0, 10, 1, 1000000)

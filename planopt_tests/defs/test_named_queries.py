@@ -1,0 +1,67 @@
+"""A person who names a query asks for it; a range of queries names none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from planopt_assets.defs import jobs, names, stage_assets
+from planopt_assets.defs.resources import WorkspaceResource
+from planopt_assets.loop.run import Run, StageResult
+from planopt_tests.conftest import write_workload_file
+
+pytestmark = pytest.mark.fast
+
+QUERIES = '  - {id: a, sql: "SELECT 1"}\n  - {id: b, sql: "SELECT 2"}\n'
+
+
+@pytest.fixture
+def resource(tmp_path: Path) -> WorkspaceResource:
+    (tmp_path / "data" / "sales").mkdir(parents=True)
+    return WorkspaceResource(workload=str(write_workload_file(tmp_path, QUERIES)))
+
+
+def test_planopt_run_knows_better_than_the_configuration_it_makes(resource: WorkspaceResource) -> None:
+    run = resource.naming([]).naming(["a", "b"]).run("r", lambda *_: None)
+    assert set(run.named) == set()
+
+
+def test_the_queries_of_a_configuration_are_named(resource: WorkspaceResource) -> None:
+    told: list[set[str]] = []
+
+    @dg.op(ins={"queries": dg.In(list)}, required_resource_keys={"workspace"})
+    def stage(context, queries) -> None:  # type: ignore[no-untyped-def]  # Dagster wants its own type or none
+        told.append(set(context.resources.workspace.run(context.run_id, lambda *_: None).named))
+
+    @dg.job(executor_def=dg.in_process_executor)
+    def selected() -> None:
+        stage(jobs.selected_queries())
+
+    with dg.instance_for_test() as instance:
+        config = {"ops": {"selected_queries": {"config": {"queries": ["b"]}}}}
+        selected.execute_in_process(config, instance=instance, resources={"workspace": resource})
+    assert told == [{"b"}]
+
+
+@pytest.mark.parametrize(("partitions", "named"), [(["a"], {"a"}), (["a", "b"], set())], ids=["one", "a range"])
+def test_a_query_that_is_materialized_alone_is_named(
+    resource: WorkspaceResource, partitions: list[str], named: set[str]
+) -> None:
+    told: list[set[str]] = []
+
+    def work(run: Run, query_ids: Any) -> list[StageResult]:
+        told.append(set(run.named))
+        return []
+
+    assets = stage_assets.stage_assets("decide", work, deps=[], descriptions={"policy_decisions": "-"})
+    with dg.instance_for_test() as instance:
+        instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
+        tags = {
+            "dagster/asset_partition_range_start": partitions[0],
+            "dagster/asset_partition_range_end": partitions[-1],
+        }
+        dg.materialize([assets], instance=instance, resources={"workspace": resource}, tags=tags)
+    assert told == [named]

@@ -1,0 +1,34 @@
+"""Queries that end the JVM they run in, written beside a workload file as users write theirs."""
+
+from __future__ import annotations
+
+PYTHON = """
+import os, signal
+
+COUNTED = "SELECT shop, count(*) AS n FROM sales GROUP BY shop"
+
+
+def kill_spark(spark):
+    os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+
+
+def killed(spark):
+    kill_spark(spark)
+    return spark.sql(COUNTED)
+
+
+def killed_under_a_candidate(spark):
+    running = spark.sparkContext.getLocalProperty("spark.jobGroup.id")  # planning a candidate sets none
+    if running and spark.conf.get("spark.sql.shuffle.partitions") != "200":
+        kill_spark(spark)
+    return spark.sql(COUNTED)
+"""
+
+# 1,440 notes of 2 MB each in the buffers of two tasks, with the memory of `MEMORY`.
+HUNGRY = "SELECT sum(length(x)) AS n FROM (SELECT concat_ws('', collect_list(repeat(note, 1000000))) AS x FROM sales) t"
+MEMORY = "600m"
+# Spark computes it while it plans: the JVM runs out of memory and survives. The gate does not know the length.
+HUNGRY_CONSTANT = "SELECT length(repeat('x', length(space(1000)) * 1000000)) AS n"
+# Neither a task nor a planning thread looks up from a regular expression that backtracks without end.
+ENDLESS = "SELECT count(*) AS n FROM sales WHERE concat(repeat('a', 40 + int(id % 2)), 'b') RLIKE '^(.*a){25}$'"
+ENDLESS_CONSTANT = "SELECT concat(repeat('a', 40), 'b') RLIKE '^(.*a){25}$' AS m"
