@@ -24,7 +24,7 @@ from planopt_tests.store.damage_everywhere import Case, Everywhere, at
 from planopt_tests.store.whole_store import IN_FORCE
 
 SAMPLE = 16
-FLIPS = 2
+FLIPS = 1
 
 
 @pytest.fixture(scope="module")
