@@ -70,8 +70,8 @@ class Watch:
         """The newest accepted verdict that was not taken back: a policy proven again is measured by that."""
         chain = self._chains[query_id]
         gone = spent(chain, by_hand=False) - {chain[-1].verdict_id}
-        accepted = [v for v in self._verdicts.get(query_id, ()) if v.policy == chain[-1].policy and v.proven]
-        return next((v for v in reversed(accepted) if v.id not in gone), None)
+        given = [v for v in self._verdicts.get(query_id, ()) if v.policy == chain[-1].policy and v.id not in gone]
+        return next((v for v in reversed(given) if v.proven), None)
 
     def _read(self) -> None:
         """Executions of the user and of observations; and of the proofs' trials where there is anything to compare."""

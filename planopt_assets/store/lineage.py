@@ -9,6 +9,7 @@ from typing import Any
 from planopt_assets.errors import RowNotFound
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.records import Edge
+from planopt_assets.store.codecs.damage import damaged
 from planopt_assets.store.snapshot import Snapshot
 
 KINDS = {
@@ -79,7 +80,11 @@ def kind_of(row_id: str) -> str:
 
 def tree(snapshot: Snapshot, row_id: str) -> Node:
     """Everything `row_id` came from, down to source tables with versions."""
-    table = snapshot.table("lineage", ["child_id", "parent_id"]).group_by("child_id").aggregate([("parent_id", "list")])
+    edges = snapshot.table("lineage", ["child_id", "parent_id"])
+    for column in edges.column_names:
+        if edges[column].null_count:
+            raise damaged("lineage", column, None, None, "it is null")
+    table = edges.group_by("child_id").aggregate([("parent_id", "list")])
     parents = dict(zip(table["child_id"].to_pylist(), table["parent_id_list"].to_pylist(), strict=True))
     if row_id not in parents:
         raise RowNotFound(

@@ -11,8 +11,10 @@ import pytest
 from deltalake import write_deltalake
 
 from planopt_assets.errors import RowDamaged, StoreUnreadable
+from planopt_assets.model.records import Edge
 from planopt_assets.store.codecs.codec import Codec
-from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
+from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, EDGES, VERDICTS
+from planopt_assets.store.lineage import tree
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.rows import FEWER, Row, candidate, decision, verdict
@@ -139,3 +141,11 @@ def test_a_column_of_another_type_is_an_error_of_its_table(tmp_path: Path) -> No
     write_deltalake(tmp_path / "verdicts", table.set_column(place, "pairs", pa.array(["nine"])))
     with pytest.raises(StoreUnreadable, match="table verdicts cannot be read"):
         Snapshot(str(tmp_path), "demo").read(VERDICTS)
+
+
+@pytest.mark.parametrize("column", ["child_id", "parent_id"])
+def test_an_edge_that_leads_nowhere_is_named(tmp_path: Path, column: str) -> None:
+    edge = row(EDGES, Edge("q", "validate", "ver-1", "tri-1"), **{column: None})
+    write_deltalake(tmp_path / "lineage", pa.Table.from_pylist([edge], schema=TABLES["lineage"]))
+    with pytest.raises(RowDamaged, match=f"column {column} of table lineage"):
+        tree(Snapshot(str(tmp_path), "demo"), "ver-1")
