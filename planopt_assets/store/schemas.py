@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _TEXT, _LONG, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(pa.string())
@@ -48,7 +48,7 @@ TABLES: dict[str, pa.Schema] = {
         final_plan_fingerprint=_TEXT,
         final_topology_hash=_TEXT,
         extractor=_TEXT,
-        tables=_TEXT,  # JSON: name, location, table_id, version of every table read
+        tables=_TEXT,  # JSON: name, location, table_id, version and, since version 6, head of every table read
         settings=_TEXT,  # JSON: effective values of the catalogue's knobs, and cores
         signals=_TEXT,  # JSON: `model/signals.py`
         digest=_TEXT,  # JSON: digest of the whole result

@@ -21,7 +21,7 @@ class Pins:
 
     def pin(self, name: str, location: str) -> PinnedTable:
         facts = self.facts(name, location)
-        return PinnedTable(name, location, facts.table_id, facts.version)
+        return PinnedTable(name, location, facts.table_id, facts.version, facts.head)
 
     def facts(self, name: str, location: str) -> TableFacts:
         """Cached by location: two names of one folder are the same table at the same version."""
