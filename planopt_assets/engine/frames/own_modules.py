@@ -51,7 +51,7 @@ def own_modules(file: Path, folder: Path, *, only: str | None = None) -> Found:
     `only` is the one top-level name that is looked up: the package of a query that is installed itself.
     """
     seen: dict[Path, _Parsed] = {}
-    waiting = [file]
+    waiting, listed = [file], _Listed()
     while waiting:
         at = waiting.pop()
         if at in seen:
@@ -59,31 +59,47 @@ def own_modules(file: Path, folder: Path, *, only: str | None = None) -> Found:
         seen[at] = parsed = _parsed(_bytes(at))
         for one in parsed.imports:
             if one.level or only in (None, one.names[0]):
-                waiting += _files(one, at, folder)
+                waiting += _files(one, at, folder, listed)
     hashes = ((_below(at, folder), parsed.hash) for at, parsed in seen.items() if at != file)
     said = (f"{_below(at, folder)}: {words}" for at, parsed in seen.items() for words in parsed.dynamic)
     return Found(tuple(sorted(hashes)), tuple(sorted(said)))
 
 
-def _files(wanted: _Import, at: Path, folder: Path) -> Iterator[Path]:
+class _Listed(dict[Path, frozenset[str]]):
+    """What is in a folder, listed once: most names that are looked up are those of installed modules."""
+
+    def __missing__(self, folder: Path) -> frozenset[str]:
+        try:
+            self[folder] = frozenset(entry.name for entry in folder.iterdir())
+        except OSError:
+            self[folder] = frozenset()
+        return self[folder]
+
+    def module(self, folder: Path, name: str) -> Iterator[Path]:
+        """The module of a name in a folder, or the first file of its package."""
+        if f"{name}.py" in self[folder]:
+            yield folder / f"{name}.py"
+        if name in self[folder] and "__init__.py" in self[folder / name]:
+            yield folder / name / "__init__.py"
+
+
+def _files(wanted: _Import, at: Path, folder: Path, listed: _Listed) -> Iterator[Path]:
     """The files that an import runs: every package on the way, the module, and the parts that are modules."""
     above = [place for place in at.parents if place == folder or folder in place.parents]
     for start in above[wanted.level - 1 : wanted.level] if wanted.level else above:
         place = start
-        if wanted.level:
-            yield from _existing(place / "__init__.py")
+        if wanted.level and "__init__.py" in listed[place]:
+            yield place / "__init__.py"
         for name in wanted.names:
+            yield from listed.module(place, name)
             place = place / name
-            yield from _existing(place / "__init__.py", place.with_name(f"{name}.py"))
+            if not listed[place]:
+                break
         for part in wanted.parts:
             if part == "*":
-                yield from sorted(place.glob("*.py"))
+                yield from sorted(place / name for name in listed[place] if name.endswith(".py"))
             else:
-                yield from _existing(place / part / "__init__.py", place / f"{part}.py")
-
-
-def _existing(*files: Path) -> Iterator[Path]:
-    return (file for file in files if file.is_file())
+                yield from listed.module(place, part)
 
 
 def _bytes(file: Path) -> bytes:
@@ -102,7 +118,8 @@ def _parsed(data: bytes) -> _Parsed:
     """Comments and formatting are in no tree. What cannot be parsed counts byte by byte."""
     try:
         tree = ast.parse(data)
-        text = repr(_plain(tree)).encode("utf-8", "surrogatepass")
+        spelled: list[str] = []
+        _spell(tree, spelled)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _Parsed(hashlib.sha256(data).hexdigest()[:16], dynamic=("it cannot be parsed",))
     imports, dynamic = [], []
@@ -123,15 +140,31 @@ def _parsed(data: bytes) -> _Parsed:
                 dynamic.append(f"{name}(…) in line {node.lineno}")
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _RUNS_FILE:
                 dynamic.append(f"{name}(…) in line {node.lineno}")
+    text = "".join(spelled).encode()  # `repr` escapes what UTF-8 cannot encode
     return _Parsed(hashlib.sha256(text).hexdigest()[:16], tuple(imports), tuple(dynamic))
 
 
-def _plain(node: Any) -> Any:
-    """A tree without places, and without empty fields: newer Pythons add fields that older source leaves empty."""
-    if isinstance(node, list):
-        return [_plain(item) for item in node]
-    if not isinstance(node, ast.AST):
-        return type(node).__name__, node
-    fields = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, [])]
-    # The kind of a constant is how it is spelled: `u"x"` is "x".
-    return type(node).__name__, [(name, _plain(value)) for name, value in fields if name != "kind"]
+def _spell(node: Any, out: list[str]) -> None:
+    """A tree as text, without places and without empty fields: newer Pythons add fields that older source leaves empty.
+
+    >>> out = []
+    >>> _spell(ast.parse("x=5"), out)
+    >>> "".join(out)
+    "Module(body=[Assign(targets=[Name(id=str 'x';ctx=Store())]value=Constant(value=int 5;))])"
+    """
+    if isinstance(node, ast.AST):
+        out.append(f"{type(node).__name__}(")
+        for name in node._fields:
+            value = getattr(node, name, None)
+            # The kind of a constant is how it is spelled: `u"x"` is "x".
+            if value is not None and value != [] and name != "kind":
+                out.append(f"{name}=")
+                _spell(value, out)
+        out.append(")")
+    elif isinstance(node, list):
+        out.append("[")
+        for item in node:
+            _spell(item, out)
+        out.append("]")
+    else:
+        out.append(f"{type(node).__name__} {node!r};")
