@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planopt_assets.model.bundle import Parts, Planned, bundle_hash
-from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
+from planopt_assets.model.inputs import PinnedTable, QuerySource, input_fingerprint, query_fingerprint
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.model.scan import Funnel, ScanFacts, Size
@@ -123,12 +123,15 @@ def parts_of(world: World) -> Parts:
 
 def hashes(world: World) -> dict[str, str]:
     parts = parts_of(world)
-    pins = tuple(PinnedTable(t.name, t.location, t.table_id, t.version) for t in world.tables)
-    inputs = input_fingerprint(world.workload, world.query, world.sql, pins, world.versions, captured=True)
+    pins = tuple(PinnedTable(t.name, t.location, t.table_id, t.version, t.head) for t in world.tables)
+    known_as = query_fingerprint(world.query, QuerySource(world.sql))
+    inputs = input_fingerprint(
+        world.workload, world.query, known_as, pins, world.versions, captured=True, java=world.environment.get("java")
+    )
     return {
         **dict(parts),
         "bundle": bundle_hash(parts),
         "canonical plan": canonical_from_analyzed(world.analyzed_text).fingerprint,
-        "query text": query_fingerprint(world.query, world.sql),
+        "query text": known_as,
         "inputs": inputs,
     }

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from planopt_assets.engine.sessions.jars import artifact, delta_jars, install
-from planopt_assets.engine.sessions.java import check_java
+from planopt_assets.engine.sessions.java import check_java, java_release
 from planopt_assets.errors import JarsMissing, JavaMissing, JavaTooOld
 
 pytestmark = pytest.mark.fast
@@ -147,6 +147,28 @@ def test_java_home_goes_before_the_path_even_when_it_is_wrong(path, tmp_path, mo
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(JavaMissing, match="no Java in JAVA_HOME"):
         check_java()
+
+
+@pytest.mark.parametrize(("noted", "release"), [('JAVA_VERSION="21.0.2"\n', "21"), ("", "17"), (None, "17")])
+def test_the_release_of_java_is_read_from_its_folder_and_asked_for_only_where_that_does_not_tell(
+    path, tmp_path, noted, release
+):
+    java(path, "17.0.15")
+    if noted is not None:
+        (tmp_path / "release").write_text(f'IMPLEMENTOR="Somebody"\n{noted}')
+    assert java_release() == release
+
+
+def test_the_folder_of_java_is_found_through_links(path, tmp_path):
+    java(tmp_path / "jdk" / "bin", "17.0.15")
+    (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="25"')
+    path.mkdir(exist_ok=True)
+    (path / "java").symlink_to(tmp_path / "jdk" / "bin" / "java")
+    assert java_release() == "25"
+
+
+def test_without_java_there_is_no_release(path):
+    assert java_release() is None
 
 
 # tools/setup.sh on a machine that has only the named programs

@@ -11,10 +11,11 @@ from benchmarks.store_scale.planning import ENGINE, ENVIRONMENT, RULEPACK, RULES
 from benchmarks.store_scale.plans import Node, Stored, logical, physical
 from benchmarks.store_scale.queries import Spec
 from benchmarks.store_scale.scans import node_row, scan_row, signals_json, table_row
+from planopt_assets.engine.sessions.java import java_release
 from planopt_assets.loop.versions import contract
 from planopt_assets.model.bundle import bundle_hash
 from planopt_assets.model.ids import content_id
-from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
+from planopt_assets.model.inputs import PinnedTable, QuerySource, context_hash, input_fingerprint, query_fingerprint
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Query, Workload
 
@@ -91,11 +92,11 @@ class Inputs:
     def of(cls, workload: Workload, known: Known, folder: Path, night: Night) -> Inputs:
         query, versions = known.declared, contract(workload.master)
         tables = tuple(s.pinned(folder, workload.seed, night.number) for s in known.query.sources)
-        text = query.sql or ""
+        known_as = query_fingerprint(query, QuerySource(query.sql or ""))
         return cls(
             tables,
-            query_fingerprint(query, text),
-            input_fingerprint(workload, query, text, tables, versions, captured=True),
+            known_as,
+            input_fingerprint(workload, query, known_as, tables, versions, captured=True, java=java_release()),
             context_hash(
                 workload,
                 query,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from planopt_assets.engine.delta.log_files import LogFiles
 
 from planopt_assets.model.inputs import PinnedTable
 
@@ -43,7 +44,9 @@ class Source:
 
     def pinned(self, folder: Path, seed: int, night: int) -> PinnedTable:
         """The table as that night's run read it: one commit a night, so the version is the night."""
-        return PinnedTable(self.name, str(folder / "data" / self.name), self.table_id(seed), night)
+        location = str(folder / "data" / self.name)
+        head = LogFiles(self.name, location).head(night)
+        return PinnedTable(self.name, location, self.table_id(seed), night, head)
 
     def table_id(self, seed: int) -> str:
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{seed}/{self.name}"))
@@ -131,16 +134,21 @@ def write_sources(folder: Path, nights: int, seed: int) -> None:
 
     for source in SOURCES:
         path = folder / "data" / source.name
-        write_deltalake(str(path), source.arrow)
-        _rename(path / "_delta_log" / f"{0:020}.json", source.table_id(seed))
-        for _ in range(1, nights):
+        for night in range(nights):
             write_deltalake(str(path), source.arrow, mode="append")
+            _without_chance(path, night, source.table_id(seed))
 
 
-def _rename(commit: Path, table_id: str) -> None:
-    """delta-rs draws the id of a table; input fingerprints depend on it, and should depend on the seed alone."""
+def _without_chance(table: Path, night: int, table_id: str) -> None:
+    """delta-rs draws ids and names of files; input fingerprints depend on them, and should depend on the seed alone."""
+    commit = table / "_delta_log" / f"{night:020}.json"
     actions = [json.loads(line) for line in commit.read_text(encoding="utf-8").splitlines()]
     for action in actions:
         if "metaData" in action:
-            action["metaData"]["id"] = table_id
-    commit.write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+            action["metaData"] |= {"id": table_id, "createdTime": 0}
+        if "add" in action:
+            file = (table / action["add"]["path"]).rename(table / f"night-{night}.parquet")
+            statistics = json.dumps(json.loads(action["add"]["stats"]), sort_keys=True)
+            action["add"] |= {"path": file.name, "modificationTime": 0, "stats": statistics}
+    kept = [action for action in actions if "commitInfo" not in action]
+    commit.write_text("\n".join(map(json.dumps, kept)), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class LogFiles:
         self._commits: dict[int, int] = {}  # version -> size
         self._checksums: set[int] = set()
         self._checkpoints: dict[int, dict[str, set[str]]] = {}  # version -> the files of each of its checkpoints
+        self._last_read = ("", b"")  # the head is replayed, asked for its time and hashed: read once
         self._list()
         if not self._commits and not self._checkpoints:
             raise TableUnreadable(
@@ -87,6 +89,18 @@ class LogFiles:
     def commit_actions(self, version: int) -> Iterator[Json]:
         """The actions of a commit. Empty if a checkpoint replaces it."""
         return self._lines(_commit_name(version)) if version in self._commits else iter(())
+
+    def head(self, version: int) -> str:
+        """The hash of the commit that made a version: diverged copies of a table differ in it, true copies do not.
+
+        A commit holds the names of the files it adds, which are drawn, and its time. Where it is gone, the newest
+        checkpoint, which must be of this version, stands in for it: small enough as JSON, and by its footers as
+        Parquet. They hold the sizes, and the least and greatest values, of every column of the list of files.
+        """
+        if self._commits.get(version):
+            return f"commit {_hash(self._read(_commit_name(version)))}"
+        names = self.checkpoint(version)[1]
+        return f"checkpoint {_hash(*(self._read(n) if n.endswith('.json') else self._footer(n) for n in names))}"
 
     def checkpoint_actions(self, name: str, kinds: tuple[str, ...]) -> Iterator[Json]:
         """Some kinds of a checkpoint's actions. The column with the list of files, often huge, is not read."""
@@ -163,11 +177,23 @@ class LogFiles:
             yield action
 
     def _read(self, name: str) -> bytes:
+        if self._last_read[0] != name:
+            try:
+                with self._folder.open_input_stream(f"{LOG}/{name}") as source:
+                    self._last_read = (name, bytes(source.read()))
+            except OSError as error:
+                raise self._unreachable(error) from error
+        return self._last_read[1]
+
+    def _footer(self, name: str) -> bytes:
+        """The end of a Parquet file: its metadata, their length in four bytes, and a mark of four."""
         try:
-            with self._folder.open_input_stream(f"{LOG}/{name}") as source:
-                return bytes(source.read())
-        except OSError as error:
-            raise self._unreachable(error) from error
+            with self._folder.open_input_file(f"{LOG}/{name}") as source:
+                size = source.size()
+                length = int.from_bytes(source.read_at(8, size - 8)[:4], "little")
+                return bytes(source.read_at(length + 8, size - length - 8))
+        except (OSError, ValueError) as error:
+            raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}") from error
 
     def _unreachable(self, error: Exception) -> TableUnreadable:
         return TableUnreadable(
@@ -179,6 +205,12 @@ class LogFiles:
 
 def _commit_name(version: int) -> str:
     return f"{version:020d}.json"
+
+
+def _hash(*parts: bytes) -> str:
+    """Of hashes, so that it matters where one part ends and the next begins."""
+    digests = b"".join(hashlib.sha256(part).digest() for part in parts)
+    return hashlib.sha256(digests).hexdigest()[:16]
 
 
 def _file_system(location: str) -> FileSystem:

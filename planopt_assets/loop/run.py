@@ -115,10 +115,10 @@ def read_standings(
 ) -> dict[str, Standing]:
     """Where queries of a workload stand, now or for versions pinned before; starts no Spark."""
     from planopt_assets.engine.delta.pins import Pins
-    from planopt_assets.engine.frames.callables import source_text
+    from planopt_assets.engine.frames.callables import query_source
 
     asked = [q for q in workload.queries if query_ids is None or q.id in query_ids]
-    sources = {q.id: source_text(workload, q) for q in asked}
+    sources = {q.id: query_source(workload, q) for q in asked}
     store = snapshot or Snapshot(workload.store, workload.name)
     return standings(workload, store, sources, pins or Pins(), query_ids)
 

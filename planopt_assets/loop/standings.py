@@ -10,13 +10,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from planopt_assets.engine.sessions.java import java_release
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.loop.histories import artifacts_of, grouped
+from planopt_assets.loop.older_rows import inherited, older_definition, seen_by_older_planopt
 from planopt_assets.loop.spelling import canonical_identity, earlier_spelling
 from planopt_assets.loop.standing import Standing, ended_session
 from planopt_assets.loop.versions import contract
 from planopt_assets.loop.watching import Watch
-from planopt_assets.model.inputs import PinnedTable, context_hash, input_fingerprint, query_fingerprint
+from planopt_assets.model.inputs import (
+    PinnedTable,
+    QuerySource,
+    context_hash,
+    input_fingerprint,
+    older_input_fingerprint,
+    query_fingerprint,
+)
 from planopt_assets.observe.sql.named_tables import named_tables
 from planopt_assets.promote.lifecycle import lifecycles
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
@@ -39,18 +48,18 @@ if TYPE_CHECKING:
 def standings(
     workload: Workload,
     snapshot: Snapshot,
-    sources: Mapping[str, str],
+    sources: Mapping[str, QuerySource],
     pins: Pins,
     query_ids: Collection[str] | None = None,
 ) -> dict[str, Standing]:
-    """Some queries of the workload, or all; `sources` holds the text that defines each (SQL, or a module's source)."""
+    """Some queries of the workload, or all; `sources` holds what defines each (SQL, or the source of modules)."""
     asked = [q for q in workload.queries if query_ids is None or q.id in query_ids]
     ids = None if query_ids is None else {q.id for q in asked}
     artifacts = grouped(artifacts_of(snapshot, ids), lambda a: a.query_id)
     candidates = grouped(snapshot.read(CANDIDATES, query_id=ids), lambda c: c.query_id)
-    gone = _gone(workload, pins)
+    gone, java = _gone(workload, pins), java_release()
     inputs = {
-        q.id: _inputs(workload, q, sources[q.id], artifacts.get(q.id, []), candidates.get(q.id, []), pins, gone)
+        q.id: _inputs(workload, q, sources[q.id], artifacts.get(q.id, []), candidates.get(q.id, []), pins, gone, java)
         for q in asked
     }
     current = {i.fingerprint for i in inputs.values() if i.fingerprint is not None}
@@ -80,7 +89,7 @@ def standings(
             chain=chain,
             promoted_by=next((v for v in all_verdicts if chain and v.id == chain[-1].verdict_id), None),
             carried=_carried(decided, all_verdicts),
-            past_verdicts=all_verdicts,
+            past_verdicts=inherited(all_verdicts, query, sources[query.id], artifacts.get(query.id, []), now.artifacts),
             canonical_fingerprint=canonical_identity(now.artifacts),
             context_hash=_context(workload, query, now, layouts),
             input_bytes=_total([weights.get(a.observation_id) for a in now.artifacts]),
@@ -111,17 +120,19 @@ class _Inputs:
 def _inputs(
     workload: Workload,
     query: Query,
-    source: str,
+    source: QuerySource,
     artifacts: Sequence[PlanArtifact],
     candidates: Sequence[Candidate],
     pins: Pins,
     gone: Mapping[str, TableUnreadable],
+    java: str | None,
 ) -> _Inputs:
     own = query_fingerprint(query, source)
-    spelling = _spelling(workload, query, own, artifacts, candidates, pins)
+    older = older_definition(query, source, artifacts)
+    spelling = older or _spelling(workload, query, own, artifacts, candidates, pins)
     known = [a for a in artifacts if a.query_fingerprint == spelling]
     read = _tables_now(workload, known, pins)
-    fingerprint = _current_inputs(workload, query, spelling, known, read)
+    fingerprint = _current_inputs(workload, query, spelling, known, read, java)
     # The last run that saw these inputs speaks; an older one of the same inputs may have been cut short.
     seen = _last_run([a for a in known if a.input_fingerprint == fingerprint])
     settled = seen and not any(a.status == "failed" for a in seen)
@@ -179,11 +190,16 @@ def _current_inputs(
     spelling: str,
     known: Sequence[PlanArtifact],
     read: tuple[PinnedTable, ...] | None,
+    java: str | None,
 ) -> str | None:
+    """Where no Java is at hand, such as where somebody only reads, it is taken to be that of the last observation."""
     if read is None:
         return None
-    versions = contract(workload.master)
-    return input_fingerprint(workload, query, "", read, versions, captured=known[-1].captured, known_as=spelling)
+    last, versions = known[-1], contract(workload.master)
+    older = older_input_fingerprint(workload, query, spelling, read, versions, captured=last.captured)
+    if seen_by_older_planopt(known, older, java):
+        return older
+    return input_fingerprint(workload, query, spelling, read, versions, captured=last.captured, java=java or last.java)
 
 
 def _context(workload: Workload, query: Query, now: _Inputs, layouts: Mapping[str, Mapping[str, Layout]]) -> str | None:
@@ -222,18 +238,23 @@ def _changes(
     if not artifacts:
         return ()
     if not known:
-        return ("its text or its parameters",)
+        return (
+            "its modules or its parameters" if artifacts[-1].source == "dataframe" else "its text or its parameters",
+        )
     if read is None:
         return ("a table that cannot be read now",)
     before = {t.name: t for t in known[-1].tables}
-    moved = [
-        f"{t.name} v{before[t.name].version} -> v{t.version}"
-        if t.table_id == before[t.name].table_id
-        else f"{t.name} is another table"
-        for t in read
-        if (t.table_id, t.version) != (before[t.name].table_id, before[t.name].version)
-    ]
-    return tuple(moved) or ("settings, budgets or versions of Spark, Delta or planopt",)
+    moved = tuple(words for t in read if (words := _moved(before[t.name], t)))
+    return moved or ("settings, budgets or versions of Java, Spark, Delta or planopt",)
+
+
+def _moved(before: PinnedTable, now: PinnedTable) -> str:
+    if now.table_id != before.table_id:
+        return f"{now.name} is another table"
+    if now.version != before.version:
+        return f"{now.name} v{before.version} -> v{now.version}"
+    diverged = None not in (before.head, now.head) and before.head != now.head
+    return f"{now.name} is another copy of the table: its v{now.version} has another commit" if diverged else ""
 
 
 class _Stamped(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.workload import Query, Table, Workload
@@ -17,53 +18,92 @@ class PinnedTable:
     location: str
     table_id: str
     version: int
+    head: str | None = None  # hash of the commit that made this version; None: an older planopt did not record it
 
     @property
     def ref(self) -> str:
         return f"{self.name}@v{self.version}"
 
 
-def query_fingerprint(query: Query, source_text: str) -> str:
-    """The hash of a query's definition: its text (or its module's source) and its bindings."""
-    return content_id(
-        "qry", {"source": query.source, "text": source_text, "bindings": [list(map(list, b)) for b in query.bindings]}
-    )
+@dataclass(frozen=True, slots=True)
+class QuerySource:
+    """What defines a query: its SQL, or the source of its module with the modules of the workload it imports."""
+
+    text: str
+    modules: tuple[tuple[str, str], ...] = ()  # path, hash of the syntax tree; without the query's own module
+    not_followed: tuple[str, ...] = ()  # imports that only a run of the module could tell, with their places
+
+
+def query_fingerprint(query: Query, source: QuerySource) -> str:
+    """The hash of a query's definition: its text (or its module's source), the modules it imports, its bindings."""
+    bindings = [list(map(list, b)) for b in query.bindings]
+    modules = {"modules": [list(m) for m in source.modules]} if source.modules else {}
+    return content_id("qry", {"source": query.source, "text": source.text, "bindings": bindings, **modules})
 
 
 def input_fingerprint(
     workload: Workload,
     query: Query,
-    source_text: str,
+    known_as: str,
     tables: tuple[PinnedTable, ...],
     contract: dict[str, str],
     *,
     captured: bool,
-    known_as: str | None = None,
+    java: str | None,
 ) -> str:
     """The hash of everything that could change an outcome: query, table versions, settings, budgets, planopt's rules.
 
-    `known_as` is the fingerprint of an earlier spelling of the same query. With it, the earlier evidence is kept.
+    `known_as` is the fingerprint of the query, or that of an earlier spelling of it: then earlier evidence is kept.
+    `java` is the release of Java, such as `17`. It is no part of `contract`, which verdicts are remembered by: their
+    context has the whole version of Java already.
+
+    The head tells diverged copies of a table apart: both have its id, and may have the same version. Where a table is
+    does not count. Two copies with the same head hold the same data, and a folder may be moved.
 
     The mode is left out on purpose: evidence from `advise` may be promoted in `auto`. The list of registered tables
     matters only to a query that was not `captured`: a missing table may be why it was refused.
     """
-    return content_id(
-        "inp",
-        {
-            "query": known_as or query_fingerprint(query, source_text),
-            "runs_per_day": float(query.runs_per_day),  # 24 and 24.0 are equal, but their texts differ
-            "tables": sorted([t.name, t.table_id, t.version] for t in tables),
-            "master": workload.master,
-            "settings": dict(workload.spark_settings),
-            "objective": workload.objective,
-            "budgets": [workload.budgets.per_candidate, workload.budgets.per_query, workload.budgets.per_run],
-            "knobs": [list(workload.knobs.allow), list(workload.knobs.deny), dict(workload.knobs.pin)],
-            "seed": workload.seed,
-            "allow_python": workload.allow_python,
-            "registered": None if captured else sorted(_registration(workload, t) for t in workload.tables),
-            "contract": contract,
-        },
-    )
+    content = _content(workload, query, known_as, tables, contract, captured=captured)
+    heads = sorted([t.name, t.table_id, t.version, t.head] for t in tables)
+    return content_id("inp", content | {"tables": heads, "java": java})
+
+
+def older_input_fingerprint(
+    workload: Workload,
+    query: Query,
+    known_as: str,
+    tables: tuple[PinnedTable, ...],
+    contract: dict[str, str],
+    *,
+    captured: bool,
+) -> str:
+    """The fingerprint of rows before schema version 6: without the heads of the tables, and without Java."""
+    return content_id("inp", _content(workload, query, known_as, tables, contract, captured=captured))
+
+
+def _content(
+    workload: Workload,
+    query: Query,
+    known_as: str,
+    tables: tuple[PinnedTable, ...],
+    contract: dict[str, str],
+    *,
+    captured: bool,
+) -> dict[str, Any]:
+    return {
+        "query": known_as,
+        "runs_per_day": float(query.runs_per_day),  # 24 and 24.0 are equal, but their texts differ
+        "tables": sorted([t.name, t.table_id, t.version] for t in tables),
+        "master": workload.master,
+        "settings": dict(workload.spark_settings),
+        "objective": workload.objective,
+        "budgets": [workload.budgets.per_candidate, workload.budgets.per_query, workload.budgets.per_run],
+        "knobs": [list(workload.knobs.allow), list(workload.knobs.deny), dict(workload.knobs.pin)],
+        "seed": workload.seed,
+        "allow_python": workload.allow_python,
+        "registered": None if captured else sorted(_registration(workload, t) for t in workload.tables),
+        "contract": contract,
+    }
 
 
 def context_hash(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -63,6 +64,17 @@ class PlanArtifact:
     @property
     def captured(self) -> bool:
         return self.status == "captured"
+
+    @property
+    def java(self) -> str | None:
+        """The release of Java it was observed with, such as `17`; None: not recorded."""
+        found = re.search(r"\bjava (\d+)", self.engine or "")
+        return found[1] if found else None
+
+    @property
+    def heads_known(self) -> bool:
+        """Whether it says which commit of each table it read. Rows before schema version 6 do not."""
+        return any(t.head is not None for t in self.tables)
 
     @property
     def from_text(self) -> bool:

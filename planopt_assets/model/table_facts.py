@@ -134,6 +134,7 @@ class TableFacts:
     committed_at_ms: int | None = None  # as the writer noted it; for people, in no hash
     files: int | None = None  # None: no checksum file tells, and counting would read the whole log
     bytes: int | None = None
+    head: str | None = None  # hash of the commit that made the version; of the checkpoint where that is gone
 
     @property
     def ref(self) -> str:

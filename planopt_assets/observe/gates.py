@@ -84,7 +84,7 @@ def determinism_tier(before: Observation, after: Observation) -> str:
     pairs = list(zip(before.artifacts, after.artifacts, strict=False))
     if any(None in _engine(a) or _engine(a) != _engine(b) for a, b in pairs):
         return "best_effort"
-    return "canonical" if all(_given(a) == _given(b) for a, b in pairs) else "stable"
+    return "canonical" if all(_given(a) == _given(b) and _same_heads(a, b) for a, b in pairs) else "stable"
 
 
 def _engine(artifact: PlanArtifact) -> tuple[str | None, ...]:
@@ -93,6 +93,12 @@ def _engine(artifact: PlanArtifact) -> tuple[str | None, ...]:
 
 def _given(artifact: PlanArtifact) -> tuple[str | None, ...]:
     return artifact.query_fingerprint, artifact.snapshot_hash, artifact.planning_env_hash
+
+
+def _same_heads(before: PlanArtifact, after: PlanArtifact) -> bool:
+    """Whether both read the same commits: diverged copies have a version each. Unknown ones count as equal."""
+    known = {t.name: t.head for t in before.tables}
+    return all(None in (t.head, known.get(t.name)) or t.head == known[t.name] for t in after.tables)
 
 
 def _accepted(history: ObservationHistory) -> Observation | None:

@@ -37,6 +37,7 @@ class Lab:
     @property
     def places(self) -> dict[str, str]:
         names = {"canary": "canary", "outside": "outside", "csv": "secrets.csv", "orders": "tables/orders"}
+        names |= {"link": "link_to_orders"}
         return {name: str(self.folder / path) for name, path in names.items()}
 
     def run(self, sql: str, args: Mapping[str, object] | None = None, *, allow_python: bool = False) -> DataFrame:
@@ -69,9 +70,11 @@ def open_lab(spark: SparkSession, folder: Path) -> Iterator[Lab]:
     paths = {name: str(folder / "tables" / name) for name in TPCH}
     for name, columns in TPCH.items():
         session.sql(f"CREATE TABLE delta.`{paths[name]}` ({columns}) USING delta")
-        session.read.format("delta").load(paths[name]).createOrReplaceTempView(name)
+        # As a workspace makes them: pinned.
+        session.read.format("delta").option("versionAsOf", 0).load(paths[name]).createOrReplaceTempView(name)
     session.sql(f"CREATE TABLE delta.`{folder}/outside` (x BIGINT) USING delta")
     (folder / "secrets.csv").write_text("secret\n")
+    (folder / "link_to_orders").symlink_to(paths["orders"])
     session.sql(f"CREATE TABLE gate_catalog_orders (x INT, c CHAR(3)) USING delta LOCATION '{folder}/catalog'")
     session.sql(f"CREATE TABLE gate_catalog_csv (x STRING) USING csv LOCATION '{folder}/secrets.csv'")
     _add_functions(session, folder / "canary")
@@ -108,6 +111,7 @@ def _add_functions(session: SparkSession, canary: Path) -> None:
 def _add_views(session: SparkSession, folder: Path) -> None:
     bodies = {
         "sees_orders": "SELECT * FROM orders",
+        "sees_newest": f"SELECT * FROM delta.`{folder}/tables/orders`",
         "sees_reflect": f"SELECT {REFLECT} AS r",
         "sees_transform": f"SELECT TRANSFORM(o_custkey) USING 'touch {folder}/canary' AS (x) FROM orders",
         "sees_csv": f"SELECT * FROM csv.`{folder}/secrets.csv`",

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 Json = dict[str, Any]
 
 PROTOCOL: Json = {"minReaderVersion": 1, "minWriterVersion": 2}
@@ -61,6 +64,28 @@ def table_of(folder: Path, *, protocol: Json = PROTOCOL, metadata: Json | None =
     for version in range(1, commits):
         commit(folder, version, add(f"{version}.parquet"), at=1000 + version)
     return folder
+
+
+def write_checkpoint(file: Path, actions: list[Json]) -> None:
+    """A checkpoint as writers without Delta's own columns leave it: one column per kind of action."""
+    features = pa.list_(pa.string())
+    texts = pa.map_(pa.string(), pa.string())
+    of_protocol = [("minReaderVersion", pa.int32()), ("minWriterVersion", pa.int32())]
+    of_metadata = [("id", pa.string()), ("schemaString", pa.string()), ("partitionColumns", features)]
+    schema = pa.schema(
+        {
+            "protocol": pa.struct([*of_protocol, ("readerFeatures", features), ("writerFeatures", features)]),
+            "metaData": pa.struct([*of_metadata, ("configuration", texts)]),
+            "add": pa.struct([("path", pa.string())]),
+        }
+    )
+    rows = [
+        {"metaData": {**a["metaData"], "configuration": list(a["metaData"]["configuration"].items())}}
+        if "metaData" in a
+        else a
+        for a in actions
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema), file)
 
 
 _metadata = metadata

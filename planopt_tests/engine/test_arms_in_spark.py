@@ -62,8 +62,8 @@ def other(workspace: Workspace, folder: Path) -> Arm:
     return workspace.baseline.reading(workspace.pins.pin("sales", str(folder / "elsewhere" / "sales")))
 
 
-def path_query(place: Path) -> Query:
-    return Query(f"in_{place.parent.name}", sql=f"SELECT id FROM delta.`{place}`")
+def path_query(place: Path, version: int = 0) -> Query:
+    return Query(f"in_{place.parent.name}", sql=f"SELECT id FROM delta.`{place}` VERSION AS OF {version}")
 
 
 def rows(workspace: Workspace, query: Query, arm: Arm) -> int:
@@ -114,7 +114,7 @@ def test_tables_of_one_name_and_version_in_two_places_are_told_apart(workspace: 
 
 
 def test_the_gate_lets_each_arm_read_its_own_places_only(workspace: Workspace, other: Arm, folder: Path) -> None:
-    registered, elsewhere = path_query(folder / "data" / "sales"), path_query(folder / "elsewhere" / "sales")
+    registered, elsewhere = path_query(folder / "data" / "sales", 5), path_query(folder / "elsewhere" / "sales")
     assert rows(workspace, registered, workspace.baseline) == 1800
     assert rows(workspace, elsewhere, other) == 90
     for query, arm in ((registered, other), (elsewhere, workspace.baseline)):

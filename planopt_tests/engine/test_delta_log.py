@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from planopt_assets.engine.delta.delta_log import newest_version, read_table_facts
@@ -25,6 +24,7 @@ from planopt_tests.engine.logs import (
     metadata,
     protocol,
     table_of,
+    write_checkpoint,
 )
 from planopt_tests.fresh_python import output_of
 
@@ -41,28 +41,6 @@ def names(facts: TableFacts) -> list[str]:
     return [column.name for column in facts.columns]
 
 
-def write_checkpoint(file: Path, actions: list[Json]) -> None:
-    """A checkpoint as writers without Delta's own columns leave it: one column per kind of action."""
-    features = pa.list_(pa.string())
-    texts = pa.map_(pa.string(), pa.string())
-    of_protocol = [("minReaderVersion", pa.int32()), ("minWriterVersion", pa.int32())]
-    of_metadata = [("id", pa.string()), ("schemaString", pa.string()), ("partitionColumns", features)]
-    schema = pa.schema(
-        {
-            "protocol": pa.struct([*of_protocol, ("readerFeatures", features), ("writerFeatures", features)]),
-            "metaData": pa.struct([*of_metadata, ("configuration", texts)]),
-            "add": pa.struct([("path", pa.string())]),
-        }
-    )
-    rows = [
-        {"metaData": {**a["metaData"], "configuration": list(a["metaData"]["configuration"].items())}}
-        if "metaData" in a
-        else a
-        for a in actions
-    ]
-    pq.write_table(pa.Table.from_pylist(rows, schema), file)
-
-
 # What it finds
 
 
@@ -76,6 +54,7 @@ def test_a_table_of_one_commit(tmp_path: Path) -> None:
         columns=(Column("id", "long"),),
         statistics_columns=("id",),
         committed_at_ms=1000,
+        head=read(tmp_path).head,
     )
 
 

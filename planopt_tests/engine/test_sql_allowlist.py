@@ -105,11 +105,3 @@ def test_a_link_to_a_registered_table_is_that_table(tmp_path):
     (tmp_path / "orders").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "orders")
     assert RegisteredRelations.of({"orders": str(tmp_path / "orders")}).has_path(f"file:{tmp_path}/link")
-
-
-def test_names_of_the_catalog_ignore_case_and_defaults():
-    registered = RegisteredRelations.of({}, ["Orders", "`sales`.items", "lake.a.`b.c`"])
-    assert registered.has_name(["spark_catalog", "default", "orders"])
-    assert registered.has_name(["Sales", "Items"])
-    assert registered.has_name(["lake", "a", "b.c"])
-    assert not registered.has_name(["items"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -128,6 +129,7 @@ def _change_feed(lab: Lab) -> DataFrame:
     [
         (lambda lab: lab.spark.read.csv(lab.places["csv"]), "which is not a Delta table"),
         (lambda lab: lab.spark.read.format("delta").load(lab.places["outside"]), "which is not a registered table"),
+        (lambda lab: lab.spark.read.format("delta").load(lab.places["orders"]), "at the newest version"),
         (lambda lab: lab.spark.createDataFrame([(1,)], "x INT"), "its rows come from an RDD"),
         (lambda lab: lab.spark.range(1).localCheckpoint(), "its rows come from an RDD"),
         (lambda lab: lab.spark.sql("SHOW TABLES"), "`ShowTables` is not part of a plain query"),
@@ -137,7 +139,19 @@ def _change_feed(lab: Lab) -> DataFrame:
         (lambda lab: lab.spark.range(1).select(F.expr(REFLECT)), "reflection calls Java"),
         (lambda lab: lab.spark.range(1).select(F.call_function("py_double", "id")), "runs Python"),
     ],
-    ids=["csv", "path", "rows", "checkpoint", "command", "stream", "delta_stream", "feed", "reflect", "python"],
+    ids=[
+        "csv",
+        "path",
+        "newest",
+        "rows",
+        "checkpoint",
+        "command",
+        "stream",
+        "delta_stream",
+        "feed",
+        "reflect",
+        "python",
+    ],
 )
 def test_a_callable_reads_registered_tables_only(lab: Lab, build: Callable[[Lab], DataFrame], says: str) -> None:
     with pytest.raises(SqlRefused, match=re.escape(says)):
@@ -167,12 +181,33 @@ def test_a_frame_may_come_as_the_object_of_the_jvm(lab: Lab) -> None:
     analysis_gate(lab.spark, "q", lab.spark.table("orders")._jdf, lab.registered, allow_python=False)
 
 
-@pytest.mark.parametrize("name", ["gate_catalog_orders", "`Default`.gate_catalog_orders"])
-def test_a_table_may_be_registered_by_its_name_in_the_catalog(lab: Lab, name: str) -> None:
-    registered = RegisteredRelations.of({}, [name])
-    for sql in ("SELECT * FROM gate_view WHERE c = 'a'", "SELECT x FROM spark_catalog.default.gate_catalog_orders"):
-        parse_gate(lab.spark, "q", sql, registered)
-        analysis_gate(lab.spark, "q", lab.spark.sql(sql), registered, allow_python=False)
+IN_CATALOG = (
+    "gate_catalog_orders{} WHERE c = 'a'",
+    "spark_catalog.default.gate_catalog_orders{}",
+    "(SELECT x FROM `Default`.gate_catalog_orders{})",
+)
+
+
+@pytest.mark.parametrize("table", IN_CATALOG)
+def test_a_registered_table_is_read_by_its_name_in_the_catalog_at_a_fixed_version_only(lab: Lab, table: str) -> None:
+    lab = replace(lab, registered=RegisteredRelations.of({"orders_by_name": str(lab.folder / "catalog")}))
+    lab.run(f"SELECT x FROM {table.format(' VERSION AS OF 0')}")
+    with pytest.raises(SqlRefused, match="at the newest version"):
+        lab.run(f"SELECT x FROM {table.format('')}")
+    with pytest.raises(SqlRefused, match="at the newest version"):
+        lab.run("SELECT x FROM gate_view")
+
+
+def test_who_reads_the_newest_version_is_told_the_name_of_the_table(lab: Lab) -> None:
+    with pytest.raises(SqlRefused) as refusal:
+        lab.run(f"SELECT * FROM delta.`{lab.places['orders']}`")
+    assert refusal.value.fix == "name the registered table, `orders`, in its place, or add VERSION AS OF"
+
+
+@pytest.mark.parametrize("time", ["'2030-01-01'", "TIMESTAMP '2030-01-01'", "CAST('2030-01-01' AS TIMESTAMP)", ":at"])
+def test_a_time_that_stays_the_same_may_choose_the_version(lab: Lab, time: str) -> None:
+    sql = f"SELECT * FROM delta.`{lab.places['orders']}` TIMESTAMP AS OF {time}"
+    parse_gate(lab.spark, "q", sql, lab.registered)
 
 
 def test_a_refusal_reads_well(lab: Lab) -> None:

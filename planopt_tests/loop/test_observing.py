@@ -352,6 +352,20 @@ def test_a_query_is_known_by_its_canonical_form(tmp_path: Path) -> None:
     )
 
 
+def test_imports_that_cannot_be_followed_are_said(tmp_path: Path) -> None:
+    (tmp_path / "daily.py").write_text("import helpers\n")
+    (tmp_path / "helpers.py").write_text("import_module(name)\n")
+    query = Query("q", python="daily:build")
+    workload = Workload("demo", tmp_path / "planopt.yaml", str(tmp_path / "store"), (), (query,), allow_python=True)
+    told: list[str] = []
+    run = Run(Scripted(workload, [planned()] * 2), "run", lambda stage, query_id, words: told.append(words))  # type: ignore[arg-type]  # no Spark here
+    [result] = observe(run, ["q"])
+    place = "helpers.py: import_module(…) in line 1"
+    said = f"Imports that cannot be followed, so a change behind them is not noticed: {place}"
+    assert said in told
+    assert result.markdown.endswith(said)
+
+
 def test_a_bundle_has_its_hash_its_parts_and_what_was_unstable(tmp_path: Path) -> None:
     first = planned(environment=ENVIRONMENT, rulepack=RULEPACK)
     second = replace(first, output=(("b", "int", True),))

@@ -8,24 +8,33 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.model.inputs import PinnedTable, input_fingerprint
+from planopt_assets.model.inputs import PinnedTable, QuerySource, input_fingerprint, query_fingerprint
 from planopt_assets.model.workload import Budgets, Knobs, Query, Table, Workload
 
 pytestmark = pytest.mark.fast
 
 QUERY = Query("q", sql="SELECT 1", bindings=((("since", "1995-01-01"),),), runs_per_day=24.0)
 WORKLOAD = Workload("demo", Path("planopt.yaml"), "store", (), (QUERY,), spark_settings=(("spark.a", "1"),))
-TABLES = (PinnedTable("orders", "/data/orders", "id-1", 12), PinnedTable("nation", "/data/nation", "id-2", 0))
+TABLES = (
+    PinnedTable("orders", "/data/orders", "id-1", 12, "commit a1"),
+    PinnedTable("nation", "/data/nation", "id-2", 0),
+)
 CONTRACT = {"spark": "4.2.0", "judge": "judge@1"}
 
 
 def fingerprint(*, captured: bool = True, **changes: Any) -> str:
-    known = {"workload": WORKLOAD, "query": QUERY, "source_text": "SELECT 1", "tables": TABLES, "contract": CONTRACT}
-    return input_fingerprint(**{**known, **changes}, captured=captured)
+    text = changes.pop("source", QuerySource("SELECT 1"))
+    known = {"workload": WORKLOAD, "query": QUERY, "tables": TABLES, "contract": CONTRACT, "java": "17"} | changes
+    return input_fingerprint(**known, known_as=query_fingerprint(known["query"], text), captured=captured)
 
 
 CHANGES: dict[str, dict[str, Any]] = {
-    "the text of the query": {"source_text": "SELECT 2"},
+    "the text of the query": {"source": QuerySource("SELECT 2")},
+    "a module it imports": {"source": QuerySource("SELECT 1", (("helpers.py", "a1"),))},
+    "another commit of the same version, in a diverged copy": {
+        "tables": (replace(TABLES[0], head="commit b2"), TABLES[1])
+    },
+    "the release of Java": {"java": "21"},
     "a parameter value": {"query": replace(QUERY, bindings=((("since", "1996-01-01"),),))},
     "one more binding": {"query": replace(QUERY, bindings=QUERY.bindings * 2)},
     "runs per day": {"query": replace(QUERY, runs_per_day=1.0)},

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from planopt_assets.model.gate import Gate
+from planopt_assets.model.observation import Observation
 from planopt_assets.observe.gates import determinism_tier, plan_topology_stable
 from planopt_tests.observe.seen import history, seen, seen_in, unsuccessful
 from planopt_tests.rows import Row, captured_row, older_row, packed_plan
@@ -164,3 +167,12 @@ def test_rows_of_an_older_planopt_are_compared_as_far_as_they_go() -> None:
 )
 def test_tiers(change: Row, tier: str) -> None:
     assert determinism_tier(FIRST, seen("r2", **change)) == tier
+
+
+@pytest.mark.parametrize(("head", "tier"), [("commit a1", "canonical"), ("commit b2", "stable"), (None, "canonical")])
+def test_a_diverged_copy_of_a_table_may_have_another_plan(head: str | None, tier: str) -> None:
+    def read(run: str, head: str | None) -> Observation:
+        table = {"name": "orders", "location": "/data/orders", "table_id": "id-1", "version": 12, "head": head}
+        return seen_in(captured_row(run, tables=json.dumps([table])))
+
+    assert determinism_tier(read("r1", "commit a1"), read("r2", head)) == tier

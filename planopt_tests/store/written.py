@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,22 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.engine.frames.callables import query_source
+from planopt_assets.engine.sessions.java import java_release
 from planopt_assets.loop.versions import contract
-from planopt_assets.model.inputs import PinnedTable, input_fingerprint, query_fingerprint
+from planopt_assets.model.inputs import (
+    PinnedTable,
+    QuerySource,
+    input_fingerprint,
+    older_input_fingerprint,
+    query_fingerprint,
+)
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import Chain
 from planopt_assets.model.signals import Signals
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.bundle import schemas_of
-from planopt_assets.observe.sql.canonical import canonical_form
+from planopt_assets.observe.sql.canonical import canonical_form, canonical_from_analyzed
 from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_tests.decide.cases import WORKED
@@ -55,17 +63,30 @@ class WrittenStore:
         days: float = 0,
         engine: str = "java 17",
         metadata: str = "",
+        older: bool = False,
     ) -> str:
-        """The rows of an observation of the tables as they are now; returns its input fingerprint."""
-        assert query.sql is not None
+        """The rows of an observation of the tables as they are now; returns its input fingerprint.
+
+        `older`: as a planopt with schema version 5 would have left them.
+        """
         (execution,) = WORKED.executions
         location = str(self.workload.tables[0].path)
         facts = Pins().facts("sales", location)
-        pinned = PinnedTable("sales", location, facts.table_id, facts.version)
-        canonical = canonical_form(query.sql, schemas_of([facts]))
-        inputs = input_fingerprint(
-            self.workload, query, query.sql, (pinned,), contract(self.workload.master), captured=True
+        pinned = Pins().pin("sales", location)
+        source = query_source(self.workload, query)
+        canonical = (
+            canonical_from_analyzed("the plan", "a DataFrame query has no SQL text")
+            if query.sql is None
+            else canonical_form(query.sql, schemas_of([facts]))
         )
+        versions = contract(self.workload.master)
+        if older:
+            pinned, source = replace(pinned, head=None), QuerySource(source.text)
+            known_as = query_fingerprint(query, source)
+            inputs = older_input_fingerprint(self.workload, query, known_as, (pinned,), versions, captured=True)
+        else:
+            known_as, java = query_fingerprint(query, source), java_release()
+            inputs = input_fingerprint(self.workload, query, known_as, (pinned,), versions, captured=True, java=java)
         observation = f"obs-{run_id}-q-b0"
         counters = {name: getattr(execution.counters, name) for name in type(execution.counters).names()}
         self.append(
@@ -80,13 +101,13 @@ class WrittenStore:
                 "observation_id": observation,
                 "binding": 0,
                 "parameters": json.dumps(dict(query.bindings[0]), sort_keys=True),
-                "source": "sql",
+                "source": query.source,
                 "status": "captured",
-                "query_fingerprint": query_fingerprint(query, query.sql),
+                "query_fingerprint": known_as,
                 "input_fingerprint": inputs,
                 "plan_fingerprint": "pln_1",
                 "topology_hash": "top_1",
-                "tables": json.dumps([{**_plain(pinned)}]),
+                "tables": json.dumps([_stored(pinned)]),
                 "settings": json.dumps(dict(WORKED.settings)),
                 "signals": dumped(asdict(Signals(exchanges=execution.exchanges))),
                 "canonical_fingerprint": canonical.fingerprint,
@@ -132,10 +153,6 @@ class WrittenStore:
         self.append("active_policies", promotion_row(chain[-1]), run_id=run_id)
 
 
-def _plain(pinned: PinnedTable) -> dict[str, Any]:
-    return {
-        "name": pinned.name,
-        "location": pinned.location,
-        "table_id": pinned.table_id,
-        "version": pinned.version,
-    }
+def _stored(pinned: PinnedTable) -> dict[str, Any]:
+    """As it stands in a row; an older planopt did not write the name of a fact it did not know."""
+    return {name: value for name, value in asdict(pinned).items() if value is not None}

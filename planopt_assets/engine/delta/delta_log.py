@@ -33,6 +33,7 @@ def read_table_facts(name: str, location: str, version: int | None = None) -> Ta
     version = newest if version is None else version
     try:
         state = _replay(log, version)
+        committed_at, head = _committed_at(log, version), log.head(version)
         checksum = log.checksum(version)
         if state.protocol is None or state.metadata is None:
             raise log.damaged(f"its log has no protocol or no metadata up to version {version}")
@@ -45,9 +46,10 @@ def read_table_facts(name: str, location: str, version: int | None = None) -> Ta
             protocol=state.protocol,
             metadata=state.metadata,
             domains=state.domains,
-            committed_at_ms=_committed_at(log, version),
+            committed_at_ms=committed_at,
             files=checksum.get("numFiles"),
             size=checksum.get("tableSizeBytes"),
+            head=head,
         )
     except (AttributeError, LookupError, TypeError, ValueError) as error:  # JSON, but not what Delta writes
         raise log.damaged(f"its metadata at version {version} is malformed: {error!r}") from error

@@ -22,7 +22,7 @@ class Pins:
 
     def pin(self, name: str, location: str) -> PinnedTable:
         facts = self.facts(name, location)
-        return PinnedTable(name, location, facts.table_id, facts.version)
+        return PinnedTable(name, location, facts.table_id, facts.version, facts.head)
 
     def missing(self, name: str, location: str) -> TableUnreadable | None:
         """The error of a table whose folder has no log; None if there is one, or if only opening it would tell."""

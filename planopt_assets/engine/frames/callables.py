@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.frames.own_modules import own_modules
 from planopt_assets.errors import CallableUnusable
+from planopt_assets.model.inputs import QuerySource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,9 +22,23 @@ if TYPE_CHECKING:
 ARROW = "spark.sql.execution.pythonUDF.arrow.enabled"
 
 
-def source_text(workload: Workload, query: Query) -> str:
-    """What defines the query: its SQL, or the source of the module that builds it. Nothing is imported."""
-    return query.sql if query.sql is not None else _file(workload, query).read_text(encoding="utf-8")
+def query_source(workload: Workload, query: Query) -> QuerySource:
+    """What defines the query: its SQL, or the source of the module that builds it. Nothing is imported.
+
+    The module's own text counts as it is written. Modules that it imports count by their syntax trees.
+    """
+    if query.sql is not None:
+        return QuerySource(query.sql)
+    file, folder = _file(workload, query), workload.file.parent
+    text = file.read_text(encoding="utf-8")
+    if file.is_relative_to(folder):
+        found = own_modules(file, folder)
+    else:  # installed: the modules of its own package are as much its own as those beside a workload file
+        assert query.python is not None
+        names = query.python.partition(":")[0].split(".")
+        place = file.parent if file.name == "__init__.py" else file
+        found = own_modules(file, place.parents[len(names) - 1], only=names[0])
+    return QuerySource(text, found.modules, found.not_followed)
 
 
 def build_frame(workload: Workload, query: Query, spark: SparkSession, parameters: dict[str, Any]) -> DataFrame:

@@ -15,7 +15,6 @@ from planopt_assets.engine.frames.policy_text import PolicyText, policy_text
 from planopt_assets.engine.gate.sql_gate import analysis_gate, parse_gate
 from planopt_assets.engine.jvm.bridge import Jvm
 from planopt_assets.errors import PlanoptError, PolicyNotApplied, QueryFailed, SqlRefused
-from planopt_assets.model.location import plain_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -115,8 +114,9 @@ class QueryFrames:
     def _analysis_gate(self, session: SparkSession, query: Query, frame: DataFrame, arm: Arm) -> frozenset[str]:
         """The names of the tables that a frame reads, once all of them are the arm's."""
         registered, allow_python = self._registry.relations(arm), self._workload.allow_python
-        paths = {plain_path(p) for p in analysis_gate(session, query.id, frame, registered, allow_python)}
-        return frozenset(t.name for t in arm.tables if plain_path(t.location) in paths)
+        paths = analysis_gate(session, query.id, frame, registered, allow_python)
+        read = {registered.name_at(path) for path in paths}
+        return frozenset(t.name for t in arm.tables if registered.name_at(t.location) in read)
 
 
 def _as_ours(query: Query, error: Exception) -> PlanoptError:

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import normpath
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredRelations:
-    """The Delta tables that queries may read: by root path, and by name in the catalog.
+    """The Delta tables that queries may read: registered name by root path.
 
-    >>> RegisteredRelations.of({"orders": "file:///data//orders/"}, ["Sales.Orders"])
-    RegisteredRelations(paths=frozenset({'/data/orders'}), names=frozenset({'spark_catalog.sales.orders'}))
+    >>> RegisteredRelations.of({"orders": "file:///data//orders/"}).name_at("/data/orders")
+    'orders'
     """
 
-    paths: frozenset[str] = frozenset()
-    names: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)  # by the one spelling of their paths
 
     @classmethod
-    def of(cls, paths: Mapping[str, str], catalog: Iterable[str] = ()) -> RegisteredRelations:
-        return cls(
-            frozenset(_one_spelling(path) for path in paths.values()),
-            frozenset(_full_name(_parts(name)) for name in catalog),
-        )
+    def of(cls, paths: Mapping[str, str]) -> RegisteredRelations:
+        return cls({_one_spelling(path): name for name, path in paths.items()})
 
     def has_path(self, path: str) -> bool:
-        return _one_spelling(path) in self.paths
+        return self.name_at(path) is not None
 
-    def has_name(self, parts: list[str]) -> bool:
-        return _full_name(parts) in self.names
+    def name_at(self, path: str) -> str | None:
+        """The table at a path, in whatever spelling: URI, link, slashes."""
+        return self.names.get(_one_spelling(path))
 
 
 NOTHING_REGISTERED = RegisteredRelations()
@@ -43,14 +40,3 @@ def _one_spelling(path: str) -> str:
     if separator and scheme != "file":
         return f"{scheme}://{normpath(rest)}"
     return str(Path(re.sub(r"^file:/*", "/", path)).resolve())
-
-
-def _parts(name: str) -> list[str]:
-    return [quoted or plain for quoted, plain in re.findall(r"`([^`]+)`|([^.`]+)", name)]
-
-
-def _full_name(parts: list[str]) -> str:
-    """`orders` is `spark_catalog.default.orders`; Spark's catalog does not tell upper from lower case."""
-    defaults = {1: ["spark_catalog", "default"], 2: ["spark_catalog"]}
-    full = [*defaults.get(len(parts), []), *parts]
-    return ".".join(f"`{part}`" if "." in part else part for part in full).lower()

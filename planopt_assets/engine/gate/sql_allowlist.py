@@ -58,6 +58,9 @@ _PARSED_EXPRESSIONS = _classes(
     "NamedParameter PosParameter",
 )
 
+# What may say the time of a version: the same one on every day.
+FIXED_TIMES = _classes("expressions", "Literal Cast") | _classes("analysis", "NamedParameter PosParameter")
+
 _ANALYSED_NODES = (
     _QUERY_NODES
     | {LOGICAL_RELATION}

@@ -116,6 +116,8 @@ def _check_hidden(
         seen[name] += 1
         if name == allowlist.UNRESOLVED_RELATION:
             _check_name(spark, query_id, node, registered)
+        elif name == allowlist.TIME_TRAVEL:
+            _check_time_travel(query_id, node)
         elif name == allowlist.WINDOW_CLAUSE:
             windows += _items(node.windowDefinitions().values().toSeq())
     # Both walks must have seen the same tree, or one of them has missed a table.
@@ -142,11 +144,20 @@ def _check_name(spark: SparkSession, query_id: str, relation: Any, registered: R
     name = ".".join(parts)
     if not relation.options().isEmpty():
         _refuse(query_id, f"`{name} WITH (…)` passes options to the reader", name)
-    if len(parts) == 1 or registered.has_name(parts) or _in_session_catalog(spark, parts):
+    if len(parts) == 1 or _in_session_catalog(spark, parts):
         return
     if len(parts) == 2 and parts[0].lower() == "delta" and registered.has_path(parts[1]):
         return
     _refuse(query_id, f"`{name}` is not a registered table", name)
+
+
+def _check_time_travel(query_id: str, travel: Any) -> None:
+    """A time must be written out or be a parameter: one that moves with the clock is another version each day."""
+    if travel.timestamp().isDefined():
+        classes = {node["class"] for node in _inspect(query_id, travel.timestamp().get(), allowlist.PARSED)}
+        if moving := sorted(classes - allowlist.FIXED_TIMES):
+            what = "`TIMESTAMP AS OF` takes a literal or a parameter, so that the version stays the same"
+            _refuse(query_id, what, allowlist.simple_name(moving[0]))
 
 
 def _in_session_catalog(spark: SparkSession, parts: list[str]) -> bool:
@@ -191,11 +202,17 @@ def _check_table(spark: SparkSession, query_id: str, leaf: Any, registered: Regi
         paths = files.rootPaths().mkString(", ")
         _refuse(query_id, f"it reads `{paths}`, which is not a Delta table", paths)
     path = str(files.path().toString())
-    table = leaf.catalogTable()
-    if table.isDefined() and registered.has_name(_name_parts(table.get().identifier().nameParts())):
-        return path
-    if not registered.has_path(path):
+    registered_as = registered.name_at(path)
+    if registered_as is None:
         _refuse(query_id, f"it reads `{path}`, which is not a registered table", path)
+    if not files.isTimeTravelQuery():
+        # Only the registered name stands for the version that the whole run reads.
+        raise SqlRefused(
+            f"it reads `{path}` at the newest version, not at the one that this run has pinned",
+            query_id=query_id,
+            part=path,
+            fix=f"name the registered table, `{registered_as}`, in its place, or add VERSION AS OF",
+        )
     return path
 
 

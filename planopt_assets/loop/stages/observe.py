@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.catalogue import CATALOGUE, LOOKED_AT
 from planopt_assets.engine.delta.protocol import readable, writable
-from planopt_assets.engine.frames.callables import source_text
+from planopt_assets.engine.frames.callables import query_source
+from planopt_assets.engine.sessions.java import java_release
 from planopt_assets.errors import (
     PlanoptError,
     ProtocolUnsupported,
@@ -148,7 +149,16 @@ class _Observation:
             return self._failed(failure, self._tables_read())
         self.tables = self._tables_read()
         seen = [self._captured(b, *executed) for b, executed in zip(bindings, executions, strict=True)]
-        return _result(self.query.id, [e for e, _ in executions], self.tables, *seen[0])
+        return _result(self.query.id, [e for e, _ in executions], self.tables, *seen[0], self._not_followed())
+
+    def _not_followed(self) -> str:
+        """The imports whose modules nobody watches, told to the user; empty where there are none."""
+        found = query_source(self.run.workload, self.query).not_followed
+        if not found:
+            return ""
+        words = f"Imports that cannot be followed, so a change behind them is not noticed: {'; '.join(found)}"
+        self.run.progress(STAGE, self.query.id, words)
+        return words
 
     def _execute_warm(self, binding: int) -> tuple[Measured, tuple[str, ...]]:
         """Run it once to warm up and once to measure, and say which parts of the plan did not come out the same.
@@ -288,7 +298,7 @@ class _Observation:
     def _identity(self, binding: int, facts: Sequence[TableFacts], execution: Measured | None) -> dict[str, Any]:
         """The fields of a `PlanArtifact` that say which query was observed on what."""
         run, query = self.run, self.query
-        source, versions = source_text(run.workload, query), contract(run.workload.master)
+        known_as = query_fingerprint(query, query_source(run.workload, query))
         return {
             "observation_id": self._id(binding),
             "query_id": query.id,
@@ -296,9 +306,15 @@ class _Observation:
             "parameters": plain(dict(query.bindings[binding])),
             "source": query.source,
             "policy_id": ORIGINAL.id,
-            "query_fingerprint": query_fingerprint(query, source),
+            "query_fingerprint": known_as,
             "input_fingerprint": input_fingerprint(
-                run.workload, query, source, self.tables, versions, captured=execution is not None
+                run.workload,
+                query,
+                known_as,
+                self.tables,
+                contract(run.workload.master),
+                captured=execution is not None,
+                java=java_release(),
             ),
             "snapshot_hash": self._snapshot(facts, execution),
             "tables": self.tables,
@@ -352,6 +368,7 @@ def _result(
     tables: tuple[PinnedTable, ...],
     described: str,
     lineage: ColumnLineage,
+    remark: str = "",
 ) -> StageResult:
     counters = [e.counters for e in executions]
     numbers = {
@@ -368,6 +385,7 @@ def _result(
         for name, value in numbers.items()
     ]
     reads = "Reads " + ", ".join(t.ref for t in tables)
-    markdown = "\n".join(["| counter | value |", "|---|---|", *lines, "", reads, "", described])
+    remarks = ["", remark] if remark else []
+    markdown = "\n".join(["| counter | value |", "|---|---|", *lines, "", reads, "", described, *remarks])
     summary = f"{numbers['cpu_s']:.1f} s CPU, {numbers['tasks']} tasks"
     return StageResult(query_id, True, summary, numbers, markdown, columns=lineage.outputs)

@@ -55,6 +55,7 @@ def table_facts(
     committed_at_ms: int | None,
     files: int | None,
     size: int | None,
+    head: str | None = None,
 ) -> TableFacts:
     """Facts from a table's newest `protocol` and `metaData` actions and its metadata domains."""
     fields: list[Json] = json.loads(metadata["schemaString"])["fields"]
@@ -78,6 +79,7 @@ def table_facts(
         committed_at_ms=committed_at_ms,
         files=files,
         bytes=size,
+        head=head,
     )
 
 

@@ -109,11 +109,11 @@ SELECT o_custkey + 1 AS a, a * 2 AS b, count(*) AS n FROM orders GROUP BY o_cust
 -- stars
 SELECT * EXCEPT (o_comment), o.o_custkey AS k FROM orders o
 
--- registered_path
-SELECT * FROM delta.`@orders@`
-
 -- registered_path_as_of
 SELECT * FROM delta.`@orders@` VERSION AS OF 0
+
+-- registered_path_as_of_in_other_spellings
+SELECT * FROM delta.`file:@orders@/` VERSION AS OF 0 UNION ALL SELECT * FROM DELTA.`@link@` FOR SYSTEM_VERSION AS OF 0
 
 -- views
 SELECT * FROM sees_orders JOIN global_temp.gate_sees_orders USING (o_orderkey)

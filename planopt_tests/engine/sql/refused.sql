@@ -76,7 +76,7 @@ SELECT * FROM orders LATERAL VIEW explode(array(reflect('java.lang.System', 'set
 -- parse | reflect_in_table_function | `reflect`: reflection calls Java
 SELECT * FROM explode(array(reflect('java.lang.System', 'setProperty', 'planopt.canary', 'sings')))
 
--- parse | reflect_in_time_travel | `reflect`: reflection calls Java
+-- parse | reflect_in_time_travel | `TIMESTAMP AS OF` takes a literal or a parameter
 SELECT * FROM orders TIMESTAMP AS OF reflect('java.lang.System', 'setProperty', 'planopt.canary', 'sings')
 
 -- parse | execute_immediate | `EXECUTE IMMEDIATE` runs its text during analysis
@@ -235,6 +235,21 @@ SELECT * FROM orders, LATERAL (SELECT x FROM delta.`@outside@`)
 -- parse | delta_path_in_not_in | `delta.@outside@` is not a registered table
 SELECT * FROM orders WHERE o_custkey NOT IN (SELECT x FROM delta.`@outside@`)
 
+-- parse | parquet_of_a_registered_table | `parquet.@orders@` is not a registered table
+SELECT * FROM parquet.`@orders@`
+
+-- parse | version_in_the_path | `delta.@orders@@v0` is not a registered table
+SELECT * FROM delta.`@orders@@v0`
+
+-- parse | table_changes_of_a_registered_table | `table_changes_by_path`: `CDCPathBased` is not part of a plain query
+SELECT * FROM table_changes_by_path('@orders@', 0)
+
+-- parse | time_by_the_clock | `TIMESTAMP AS OF` takes a literal or a parameter
+SELECT * FROM delta.`@orders@` TIMESTAMP AS OF current_timestamp() - INTERVAL 1 HOUR
+
+-- parse | time_by_a_sub_query | `TIMESTAMP AS OF` takes a literal or a parameter
+SELECT * FROM delta.`@orders@` FOR SYSTEM_TIME AS OF (SELECT max(o_orderdate) FROM orders)
+
 -- parse | other_catalog | `lake.sales.orders` is not a registered table
 SELECT * FROM lake.sales.orders
 
@@ -291,6 +306,24 @@ SELECT '${no.such.setting}'
 
 -- parse | environment_in_text | `${…}` changes the text from outside
 SELECT '${env:PATH}'
+
+-- analysis | newest_by_path | at the newest version, not at the one that this run has pinned
+SELECT * FROM delta.`@orders@`
+
+-- analysis | newest_by_uri | at the newest version, not at the one that this run has pinned
+SELECT * FROM delta.`file://@orders@/`
+
+-- analysis | newest_by_link | at the newest version, not at the one that this run has pinned
+SELECT * FROM delta.`@link@`
+
+-- analysis | newest_beside_the_pinned_one | at the newest version, not at the one that this run has pinned
+SELECT * FROM orders WHERE o_custkey IN (SELECT o_custkey FROM delta.`@orders@`)
+
+-- analysis | newest_beside_a_fixed_version | at the newest version, not at the one that this run has pinned
+SELECT * FROM delta.`@orders@` VERSION AS OF 0 UNION ALL SELECT * FROM delta.`@orders@`
+
+-- analysis | view_hides_newest | at the newest version, not at the one that this run has pinned
+SELECT * FROM sees_newest
 
 -- analysis | view_hides_reflect | reflection calls Java
 SELECT * FROM sees_reflect
