@@ -96,6 +96,12 @@ class QueryHangs(QueryTimedOut):
     code = "PLN-214"
 
 
+class ResultIncomparable(PlanoptError):
+    """Two results cannot be compared, so nothing is known about them."""
+
+    code = "PLN-217"
+
+
 class KnobMistyped(PlanoptError):
     """A setting has another type in the running Spark than in the knob catalogue."""
 

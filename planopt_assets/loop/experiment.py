@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.trial import Digest, Trial
+from planopt_assets.model.trial import DIGEST_FORM, Digest, Trial
 from planopt_assets.model.verdict import Criterion, Judgement, Outcome
 from planopt_assets.observe.plans.fingerprint import topology_hash
 from planopt_assets.validate.budget import Budget, Clock
@@ -64,7 +64,7 @@ class Experiment:
     ) -> None:
         self._baseline = workspace.baseline
         self._ledger = Ledger(len(query.bindings), self._baseline.id)
-        self._workspace, self._query, self._observed = workspace, query, observed
+        self._workspace, self._query, self._observed = workspace, query, list(observed)
         self._contenders = [(c, arm_of(c) if arm_of else workspace.arm(c.policy)) for c in candidates]
         self._arms = {arm.id: arm for arm in (self._baseline, *(arm for _, arm in self._contenders))}
         self._observed_wall_s = dict(enumerate(observed_wall_s))
@@ -86,6 +86,7 @@ class Experiment:
             before = self._newest_versions()
             arms, warm_up = self._round(number)
             if all(self._run_arm(self._arms[a], number, position, warm_up) for position, a in enumerate(arms)):
+                self._renew_outdated(number)
                 self._check_results(number)
                 self._check_tables(number, before, warm_up)
             self._judge(self._open())
@@ -98,7 +99,7 @@ class Experiment:
         if any(arm_id not in self._first_work for arm_id in runners):
             # The baseline goes first: what a cold JVM takes then counts for the time candidates are given. Where
             # this session has observed it, it is warm.
-            cold = number == 0 and not self._workspace.has_run(self._query)
+            cold = number == 0 and (self._outdated or not self._workspace.has_run(self._query))
             return ([self._baseline.id] if cold else []) + runners, True
         return round_order([self._baseline.id, *runners], self._workspace.workload.seed, self._query.id, number), False
 
@@ -189,6 +190,18 @@ class Experiment:
         limit = None if arm == self._baseline else time_limit(walls, self._rules)
         left = self._budget.left(arm.id)
         return left if limit is None else min(left, limit)
+
+    @property
+    def _outdated(self) -> bool:
+        """The query was observed by a planopt that computed digests in another way."""
+        return any(digest.form != DIGEST_FORM for digest in self._observed)
+
+    def _renew_outdated(self, number: int) -> None:
+        """The baseline of the first round takes the place of digests that say nothing about today's."""
+        for binding, digest in enumerate(self._observed):
+            if digest.form != DIGEST_FORM:
+                ran = [t.digest for a, t in self._ledger.of_round(number, binding) if a == self._baseline.id]
+                self._observed[binding] = next(d for d in ran if d is not None)
 
     def _check_results(self, number: int) -> None:
         """Compare this round's results with the observation's; a control run tells varying from wrong."""
