@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.ml.linalg import Vectors
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructField, StructType
 
 from planopt_assets.engine.results.compare import difference
 from planopt_assets.engine.results.digest import digest_metrics, digest_of
+from planopt_assets.errors import ResultIncomparable
 from planopt_assets.validate.equality import compare
 from planopt_tests.engine.drawn_results import Type, Value, drawn_types, drawn_value, mutations, sql, the_same
 
@@ -120,3 +124,43 @@ def _difference(spark: SparkSession, drawn: Drawn, number: int, scratch: Path) -
     return difference(
         spark, lambda: drawn.result(0), lambda: drawn.result(number).repartition(3), str(scratch / str(number))
     )
+
+
+def digests(*frames: DataFrame) -> list[Digest]:
+    return [digest_of(f.agg(*digest_metrics(f.schema)).head().asDict(), f.schema) for f in frames]
+
+
+def test_sums_in_another_order_are_equal_at_any_depth(session: SparkSession, tmp_path: Path) -> None:
+    """Terms of either sign and of sizes from 1 to 10^6: partial sums depend on who adds them up."""
+    size = (F.hash("id") % 1000) * F.pow(10, F.col("id") % 4) / 7
+    numbers = session.range(20_000).select((F.col("id") % 40).alias("k"), size.alias("x"))
+
+    def sums(partitions: int) -> DataFrame:
+        total, mean = F.sum("x"), F.avg("x")
+        nested = F.struct(F.array(total, mean).alias("a"), F.map_from_arrays(F.array("k"), F.array(mean)).alias("m"))
+        grouped = numbers.repartition(partitions, F.hash("x")).groupBy("k")
+        return grouped.agg(total.alias("t"), nested.alias("n"), total.cast("float").alias("f"))
+
+    one, many = sums(1), sums(7)
+    left, right = digests(one, many)
+    assert left.bits != right.bits, "sums that do not differ prove nothing"
+    assert compare(left, right)[0] == "same_within_tolerance"
+    assert difference(session, lambda: one, lambda: many, str(tmp_path / "scratch")) == ""
+
+
+def test_user_defined_types_are_compared_as_they_are_stored(session: SparkSession) -> None:
+    vectors = [(Vectors.dense([1.0, 2.0]),), (Vectors.dense([2.0, 1.0]),), (Vectors.dense([1.0, float("nan")]),)]
+    frames = [session.createDataFrame([vector], ["v"]) for vector in vectors]
+    base, moved, special = digests(*frames)
+    assert base.columns.startswith("v pyspark.ml.linalg.VectorUDT<struct<")
+    assert compare(base, base) == ("same", "")
+    assert len({base.bits, moved.bits, special.bits}) == 3
+    assert compare(base, special)[0] == "different"
+
+
+def test_a_type_that_nobody_knows_is_refused(session: SparkSession) -> None:
+    class Unheard(DataType):
+        pass
+
+    with pytest.raises(ResultIncomparable, match="PLN-217"):
+        digest_metrics(StructType([StructField("u", Unheard())]))
