@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planopt_assets.decide.answer import Answer
+from planopt_assets.decide.answer import Answer, no_change
 from planopt_assets.decide.answer import cannot_tell as no_answer
 from planopt_assets.decide.catalogue import CATALOGUE_VERSION
 from planopt_assets.decide.history import NO_HISTORY, PastVerdicts, recall
@@ -31,9 +31,20 @@ def decide(
     answer on any later day.
     """
     asked = _Asked(evidence, limits, history, now)
+    if words := _plan_dependent(evidence):
+        return tuple(_settle(name, no_change(words, {}), asked) for name, _ in RULES)
     if unknown := _unknown(evidence):
         return tuple(_settle(name, no_answer(f"unknown counters: {unknown}", {}), asked) for name, _ in RULES)
     return tuple(_settle(name, rule(evidence), asked) for name, rule in RULES)
+
+
+def _plan_dependent(evidence: Evidence) -> str:
+    """The reason why no policy may be tried, or nothing.
+
+    Equal results of trials prove nothing here: the next run of the same policy may meet its rows in another order.
+    """
+    found = sorted({name for execution in evidence.executions for name in execution.plan_dependent})
+    return f"not tunable: its result may depend on the plan ({', '.join(found)})" if found else ""
 
 
 def _unknown(evidence: Evidence) -> str:

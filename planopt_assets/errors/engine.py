@@ -103,6 +103,12 @@ class SessionLost(PlanoptError):
     code = "PLN-215"
 
 
+class ResultIncomparable(PlanoptError):
+    """Two results cannot be compared, so nothing is known about them."""
+
+    code = "PLN-217"
+
+
 class KnobMistyped(PlanoptError):
     """A setting has another type in the running Spark than in the knob catalogue."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut, SparkFailed
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.trial import Digest, Trial
+from planopt_assets.model.trial import DIGEST_FORM, Digest, Trial
 from planopt_assets.model.verdict import Criterion, Judgement, Outcome
 from planopt_assets.observe.plans.fingerprint import topology_hash
 from planopt_assets.validate.budget import Budget, Clock
@@ -64,7 +64,7 @@ class Experiment:
     ) -> None:
         self._baseline = workspace.baseline
         self._ledger = Ledger(len(query.bindings), self._baseline.id)
-        self._workspace, self._query, self._observed = workspace, query, observed
+        self._workspace, self._query, self._observed = workspace, query, list(observed)
         self._contenders = [(c, arm_of(c) if arm_of else workspace.arm(c.policy)) for c in candidates]
         self._arms = {arm.id: arm for arm in (self._baseline, *(arm for _, arm in self._contenders))}
         self._observed_wall_s = dict(enumerate(observed_wall_s))
@@ -98,6 +98,7 @@ class Experiment:
         arms, warm_up = self._round(number)
         complete = all(self._run_arm(self._arms[a], number, position, warm_up) for position, a in enumerate(arms))
         if complete or self._workspace.sessions_lost > lost:
+            self._renew_outdated(number)
             self._check_results(number)
         if complete and self._workspace.sessions_lost == lost:
             self._check_tables(number, before, warm_up)
@@ -111,7 +112,7 @@ class Experiment:
         if any(arm_id not in self._first_work for arm_id in runners):
             # The baseline goes first: what a cold JVM takes then counts for the time candidates are given. Where
             # this session has observed it, it is warm.
-            cold = not self._first_work and not self._workspace.has_run(self._query)
+            cold = not self._first_work and (self._outdated or not self._workspace.has_run(self._query))
             return ([self._baseline.id] if cold else []) + runners, True
         return round_order([self._baseline.id, *runners], self._workspace.workload.seed, self._query.id, number), False
 
@@ -207,9 +208,23 @@ class Experiment:
         left = self._budget.left(arm.id)
         return left if limit is None else min(left, limit)
 
+    @property
+    def _outdated(self) -> bool:
+        """The query was observed by a planopt that computed digests in another way."""
+        return any(digest.form != DIGEST_FORM for digest in self._observed)
+
+    def _renew_outdated(self, number: int) -> None:
+        """The baseline of the first round takes the place of digests that say nothing about today's."""
+        for binding, digest in enumerate(self._observed):
+            if digest.form != DIGEST_FORM:
+                ran = [t.digest for a, t in self._ledger.of_round(number, binding) if a == self._baseline.id]
+                self._observed[binding] = next((d for d in ran if d is not None), digest)
+
     def _check_results(self, number: int) -> None:
         """Compare this round's results with the observation's; a control run tells varying from wrong."""
         for binding, expected in enumerate(self._observed):
+            if expected.form != DIGEST_FORM:
+                continue  # the session was lost before the baseline had run; the next round looks again
             ran = self._ledger.of_round(number, binding)
             compared = [(arm_id, *compare(expected, t.digest)) for arm_id, t in ran if t.digest]
             different = {arm_id: why for arm_id, same, why in compared if same == "different"}

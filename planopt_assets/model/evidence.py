@@ -23,6 +23,7 @@ class ObservedExecution:
     spills: tuple[Spill, ...] = ()
     stages: tuple[Stage, ...] = ()
     functions: tuple[PythonFunction, ...] = ()
+    plan_dependent: tuple[str, ...] = ()  # what in the query another plan may answer in another way
     effective_rules: tuple[str, ...] | None = None  # optimizer rules that changed the plan; None: not recorded
 
 

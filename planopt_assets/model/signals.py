@@ -133,3 +133,4 @@ class Signals:
     spills: tuple[Spill, ...] = ()
     stages: tuple[Stage, ...] = ()
     functions: tuple[PythonFunction, ...] = ()
+    plan_dependent: tuple[str, ...] = ()  # what in the query another plan may answer in another way

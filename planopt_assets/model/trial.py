@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.execution import Execution
@@ -12,22 +12,27 @@ from planopt_assets.model.stamp import NOT_STORED, Stamp
 TrialStatus = Literal["ok", "timed_out", "failed", "tainted"]
 
 
+DIGEST_FORM: Final = 2
+"""How digests are computed now. Digests of different forms say nothing about each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class FloatSummary:
-    """One floating-point column, summed so that the last digits may differ."""
+    """The finite numbers in one floating-point column or nested place, summed so that last digits may differ."""
 
     column: str
     total: float
     magnitude: float  # sum of absolute values: the scale of the tolerance
-    specials: int  # NaN and infinities
+    single: bool = False  # 32 bits: its last digit is worth more
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
     """A whole result in a few numbers: order-insensitive, NULL-aware, with floating point apart.
 
-    `exact` covers every column but floating point, and where any column is NULL;
-    `bits` covers floating point too, to the last bit. `sequence` covers the place of every row; None: nobody asked.
+    `exact` covers every value at any depth, of floating point only NULL, NaN and infinities. `bits` covers floating
+    point too, to the last bit; -0.0 is 0.0. `sequence` covers the place of every row; None: nobody asked. `columns`
+    has all names and types.
     """
 
     rows: int
@@ -35,6 +40,8 @@ class Digest:
     bits: str
     floats: tuple[FloatSummary, ...] = ()
     sequence: str | None = None
+    columns: str = ""
+    form: int = DIGEST_FORM
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from planopt_assets.observe.explain.text import parse_formatted
 from planopt_assets.observe.plans.agreement import disagreements
 from planopt_assets.observe.plans.column_lineage import column_lineage
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, scanned_table, topology_hash
+from planopt_assets.observe.plans.plan_dependent import plan_dependent
 from planopt_assets.observe.plans.udfs import udf_audit
 from planopt_assets.observe.sql.canonical import canonical_form, canonical_from_analyzed
 
@@ -37,18 +38,24 @@ class Understood:
     canonical: Canonical
     lineage: ColumnLineage
     udfs: UdfAudit
+    plan_dependent: tuple[str, ...] = ()
 
 
 def understand(
     sql: str | None, planned: Planned, tables: Sequence[TableFacts], first_id: int, source: str = ""
 ) -> Understood:
-    """Canonical form, column lineage and UDFs of an analysed query. `source` is the owner of its UDFs."""
+    """Canonical form, column lineage and functions of an analysed query. `source` is the owner of its UDFs."""
     found = canonical_form(sql, schemas_of(tables)) if sql is not None else None
     if found is None or found.form == "analyzed_plan":
         reason = found.reason if found else "a DataFrame query has no SQL text"
         found = canonical_from_analyzed(planned.analyzed_text, reason, first_id)
     named = {t.name: t.name for t in tables}
-    return Understood(found, column_lineage(planned.analyzed, named), udf_audit(planned.analyzed, source))
+    return Understood(
+        found,
+        column_lineage(planned.analyzed, named),
+        udf_audit(planned.analyzed, source),
+        plan_dependent(planned.analyzed),
+    )
 
 
 def schemas_of(tables: Sequence[TableFacts]) -> dict[str, list[tuple[str, str]]]:

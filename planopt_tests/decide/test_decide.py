@@ -51,6 +51,16 @@ def test_every_rule_gets_one_decision_in_the_order_of_the_rules() -> None:
     assert [d.rule for d in decide(WORKED, Knobs())] == [name for name, _ in RULES]
 
 
+def test_a_query_whose_result_may_depend_on_the_plan_gets_no_proposal_and_is_told_why() -> None:
+    dependent = replace(WORKED.executions[0], plan_dependent=("collect_list", "LIMIT without ORDER BY"))
+    decisions = decide(replace(WORKED, executions=(dependent,)), Knobs())
+    assert [d.rule for d in decisions] == [name for name, _ in RULES]
+    assert {d.kind for d in decisions} == {"no_change"}
+    assert {d.reason for d in decisions} == {
+        "not tunable: its result may depend on the plan (LIMIT without ORDER BY, collect_list)"
+    }
+
+
 def test_a_decision_names_its_evidence_and_keeps_what_the_rule_found() -> None:
     assert PROPOSAL.evidence_ids == ("obs-run-q-b0",)
     assert dict(PROPOSAL.arithmetic)["finding"] == PROPOSAL.reason

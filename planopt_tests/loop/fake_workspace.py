@@ -167,6 +167,7 @@ def experiment(
     rules: Any = None,
     observed_wall_s: tuple[float, ...] = (),
     arm_of: Callable[[Candidate], Arm] | None = None,
+    observed: Digest = RIGHT,
 ) -> Outcome:
     """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -174,7 +175,7 @@ def experiment(
         workspace,  # type: ignore[arg-type]
         query,
         [candidate(p) for p in policies],
-        [RIGHT] * bindings,
+        [observed] * bindings,
         trial_prefix="tri-run-q",
         run_deadline=run_deadline,
         observed_wall_s=observed_wall_s,

@@ -157,6 +157,15 @@ def test_a_query_whose_own_result_varies_is_inconclusive() -> None:
     assert (verdict.outcome, verdict.reason, verdict.results_equal) == ("inconclusive", VARIES, None)
 
 
+def test_a_digest_of_an_older_planopt_is_taken_anew_from_the_first_run_of_the_query_as_it_is() -> None:
+    old = replace(RIGHT, exact="as it was", bits="as it was", form=1)
+    outcome = experiment(FakeWorkspace(costs(HALF), warm=True), FEWER, observed=old)
+    assert rounds_of(outcome)[0] == [ORIGINAL, FEWER]
+    assert (outcome.verdict.outcome, outcome.verdict.results_equal) == ("accept", True)
+    wrong = FakeWorkspace(lambda policy, before, binding: Ran(HALF[policy], WRONG if policy is FEWER else RIGHT))
+    assert experiment(wrong, FEWER, observed=old).verdict.results_equal is False
+
+
 def test_a_candidate_with_another_result_is_rejected_after_a_control_run_of_the_query_as_it_is() -> None:
     def behaviour(policy: Policy, before: int, binding: int) -> Ran:
         return Ran(HALF[policy], WRONG if policy is FEWER and before == 2 else RIGHT)

@@ -43,6 +43,7 @@ SIGNALS = Signals(
     spills=(Spill(4, "Sort", 1_000),),
     stages=(Stage(0, (), 6, 400, 6, 200, (2, 3, 5)), Stage(1, (0,), 3, 400, 0, 0, (0, 1))),
     functions=(PythonFunction("tax", "row_wise", 2, 400),),
+    plan_dependent=("collect_list",),
 )
 OBSERVED = tuple(
     ObservedExecution(
@@ -53,7 +54,7 @@ OBSERVED = tuple(
     for binding in range(2)
 )
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-SUMMARIES = st.lists(st.builds(FloatSummary, st.text(), FLOATS, FLOATS, st.integers(0)), max_size=3).map(tuple)
+SUMMARIES = st.lists(st.builds(FloatSummary, st.text(), FLOATS, FLOATS, st.booleans()), max_size=3).map(tuple)
 
 
 def signals_json(signals: Signals) -> str:
@@ -109,6 +110,7 @@ def test_a_row_of_the_old_format_has_nothing_of_what_was_not_looked_at_then() ->
     assert (execution.joins, execution.aggregations, execution.spills, execution.stages, execution.functions) == (
         ((),) * 5
     )
+    assert execution.plan_dependent == ()
 
 
 def test_the_same_signals_are_the_same_text() -> None:
@@ -131,6 +133,12 @@ def test_evidence_speaks_for_the_plan_of_the_first_binding() -> None:
 
 
 @settings(deadline=None)
-@given(st.builds(Digest, st.integers(0), st.text(), st.text(), SUMMARIES))
+@given(st.builds(Digest, st.integers(0), st.text(), st.text(), SUMMARIES, columns=st.text(), form=st.integers(1, 2)))
 def test_a_digest_survives_json_to_the_last_bit(digest: Digest) -> None:
     assert digest_from_json(digest_json(digest)) == digest
+
+
+def test_a_digest_of_the_old_format_is_of_the_first_form() -> None:
+    old = """{"bits": "b", "exact": "e", "rows": 3,
+              "floats": [{"column": "price", "magnitude": 2.0, "specials": 1, "total": 1.0}]}"""
+    assert digest_from_json(old) == Digest(3, "e", "b", (FloatSummary("price", 1.0, 2.0),), form=1)

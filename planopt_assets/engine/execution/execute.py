@@ -126,8 +126,7 @@ def execute(
         estimates=tier is not None,
         explain=partial(instruments.inspector.explained, run.query_execution),
     )
-    types = [f.dataType for f in run.frame.schema.fields]
-    result = read_digest(run.query_execution, run.frame.columns, types, run.sequence) if digest else None
+    result = read_digest(run.query_execution, run.frame.schema, run.sequence) if digest else None
     planning_jobs, _ = capture.stages(f"{tag}:plan")
     jobs, stages = capture.stages(f"{tag}:run")
     scans = instruments.scans.measured(run.scans, tree, metrics) if run.scans is not None else None

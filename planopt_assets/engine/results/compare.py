@@ -1,46 +1,50 @@
 """Compares two results row by row inside Spark: for floating point, and for the order of ORDER BY.
 
 Used once per candidate, right before it is accepted. Every trial was compared by digest before. Nothing is collected:
-both results go to scratch files, and only the number of differing rows comes back.
+of both results the hashes and the floating point go to scratch files, and only counts of rows come back.
 """
 
 from __future__ import annotations
 
 import shutil
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from planopt_assets.engine.results.digest import _hashable, is_float
+from planopt_assets.engine.results.columns import columns_text, shortened
+from planopt_assets.engine.results.float_leaves import float_leaves
+from planopt_assets.engine.results.float_matching import KEY, POSITION, Tolerance, tolerances, unmatched
+from planopt_assets.engine.results.lossless import hashed, parts
 from planopt_assets.engine.results.ordering import sort_columns
-from planopt_assets.errors import QueryFailed
-from planopt_assets.validate.equality import ABSOLUTE, RELATIVE
+from planopt_assets.errors import QueryFailed, ResultIncomparable
+from planopt_assets.validate.equality import columns_differ
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType
 
-_POSITION, _KEY, _PLACE = "position", "key", "place"
+_PLACE = "place"
 
 
 def difference(
     spark: SparkSession, expected: Callable[[], DataFrame], actual: Callable[[], DataFrame], scratch: str
 ) -> str:
     """The difference between two results, as text. Empty if there is none."""
-    frame = expected()
-    types = [f.dataType for f in frame.schema.fields]
-    if [f.dataType for f in actual().schema.fields] != types:
-        return "the columns have different types"
+    frame, other = expected(), actual()
+    wanted, found = columns_text(frame.schema), columns_text(other.schema)
+    if wanted != found:
+        return columns_differ(shortened(wanted), shortened(found))
     order = sort_columns(frame)
+    sorted_by = None if order is None else order or tuple(range(len(frame.columns)))
     try:
-        left = _kept(spark, frame, f"{scratch}/expected")
-        right = _kept(spark, actual(), f"{scratch}/actual")
-        return _content(left, right, types, frame.columns) or (
-            _sequence(left, right, types, order) if order is not None else ""
-        )
+        left = _kept(spark, frame, f"{scratch}/expected", sorted_by or ())
+        right = _kept(spark, other, f"{scratch}/actual", sorted_by or ())
+        limits = tolerances(left, float_leaves(frame.schema))
+        return _content(left, right, limits) or ("" if sorted_by is None else _sequence(left, right, sorted_by, limits))
     except (Py4JJavaError, PySparkException) as error:
         words = str(error).strip().splitlines()[0][:300]
         raise QueryFailed(words, where=scratch, fix="check that the store's disk has space for two results") from error
@@ -49,71 +53,85 @@ def difference(
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _kept(spark: SparkSession, frame: DataFrame, path: str) -> DataFrame:
-    """The result as files, each row with its position: ids grow over the partitions and within them."""
+def _kept(spark: SparkSession, frame: DataFrame, path: str, sorted_by: tuple[int, ...]) -> DataFrame:
+    """What is compared of each row, as files: a hash of what is exact, its floating point, and its position.
+
+    Positions grow over the partitions and within them. A sort column is a hash too, but for strings with a collation:
+    those that are equal in it tie.
+    """
     from pyspark.sql import functions as F
 
-    plain = frame.toDF(*[f"c{i}" for i in range(len(frame.columns))])
-    plain.withColumn(_POSITION, F.monotonically_increasing_id()).write.mode("overwrite").parquet(path)
+    fields = frame.schema.fields
+    plain = frame.toDF(*[f"c{i}" for i in range(len(fields))])
+    taken = [F.col(f"c{i}") for i in range(len(fields))]
+    marks = [part for c, field in zip(taken, fields, strict=True) for part in parts(c, field.dataType, floats=False)]
+    floats = [leaf.values(taken[leaf.column]).alias(f"f{i}") for i, leaf in enumerate(float_leaves(frame.schema))]
+    sort_keys = [
+        taken[i] if fields[i].dataType.typeName() == "string" else hashed(taken[i], fields[i].dataType, floats=False)
+        for i in sorted_by
+    ]
+    plain.select(
+        F.monotonically_increasing_id().alias(POSITION),
+        F.xxhash64(*marks).alias(KEY),
+        *floats,
+        *[key.alias(f"o{i}") for i, key in zip(sorted_by, sort_keys, strict=True)],
+    ).write.mode("overwrite").parquet(path)
     return spark.read.parquet(path)
 
 
-def _content(left: DataFrame, right: DataFrame, types: list[DataType], names: list[str]) -> str:
-    """Rows with equal exact columns are paired in the order of their floating-point columns."""
+def _content(left: DataFrame, right: DataFrame, limits: list[Tolerance]) -> str:
+    """Rows with equal exact values are paired in the order of their floating point.
+
+    Last digits can change that order. So where a pair is apart, its rows are matched by tolerance before they count.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    floats = [i for i, kind in enumerate(types) if is_float(kind)]
-    exact = [_hashable(F.col(f"c{i}"), kind) for i, kind in enumerate(types) if i not in floats]
-    nulls = F.concat_ws("", F.lit(""), *[F.col(f"c{i}").isNull().cast("int").cast("string") for i in range(len(types))])
-    window = Window.partitionBy(_KEY).orderBy(*[F.col(f"c{i}") for i in floats], F.lit(0))
+    window = Window.partitionBy(KEY).orderBy(*[F.col(limit.column) for limit in limits], F.lit(0))
 
-    def keyed(frame: DataFrame, prefix: str) -> DataFrame:
-        ranked = frame.withColumn(_KEY, F.xxhash64(nulls, *exact)).withColumn(_PLACE, F.row_number().over(window))
-        return ranked.select(
-            _KEY, _PLACE, *[F.col(f"c{i}").alias(f"{prefix}{i}") for i in floats], F.lit(1).alias(prefix)
+    def ranked(frame: DataFrame, prefix: str) -> DataFrame:
+        values = [F.col(limit.column).alias(prefix + limit.column) for limit in limits]
+        return frame.withColumn(_PLACE, F.row_number().over(window)).select(
+            KEY, _PLACE, *values, F.lit(1).alias(prefix)
         )
 
-    both = keyed(left, "l").join(keyed(right, "r"), [_KEY, _PLACE], "full_outer")
+    both = ranked(left, "l").join(ranked(right, "r"), [KEY, _PLACE], "full_outer")
     missing = F.col("l").isNull() | F.col("r").isNull()
-    apart = [~_close(F.col(f"l{i}"), F.col(f"r{i}")) for i in floats]
-    counts: Any = both.agg(
-        F.count(F.when(missing, 1)).alias("missing"), *[F.count(F.when(~missing & a, 1)) for a in apart]
-    ).head()
+    apart = [~limit.close(F.col(f"l{limit.column}"), F.col(f"r{limit.column}")) for limit in limits]
+    counts: Any = both.agg(F.count(F.when(missing, 1)), *[F.count(F.when(~missing & a, 1)) for a in apart]).head()
     if counts[0]:
         return f"{counts[0]:,} rows are only in one of the two results"
-    differing = [f"column {names[i]}: {n:,} rows" for i, n in zip(floats, counts[1:], strict=True) if n]
-    return "floating point differs beyond tolerance in " + ", ".join(differing) if differing else ""
+    differing = [f"column {limit.name}: {n:,} rows" for limit, n in zip(limits, counts[1:], strict=True) if n]
+    if not differing:
+        return ""
+    doubtful = both.filter(reduce(or_, apart)).select(KEY).distinct()
+    rows, unclear = unmatched(left.join(doubtful, KEY, "left_semi"), right.join(doubtful, KEY, "left_semi"), limits)
+    if not rows and unclear:
+        raise ResultIncomparable(
+            f"rows differ only in floating point ({', '.join(differing)}), and their values lie too close together",
+            where="result",
+            fix="add a column to the result that tells its rows apart",
+        )
+    return "floating point differs beyond tolerance in " + ", ".join(differing) if rows else ""
 
 
-def _sequence(left: DataFrame, right: DataFrame, types: list[DataType], order: tuple[int, ...]) -> str:
+def _sequence(left: DataFrame, right: DataFrame, sorted_by: tuple[int, ...], limits: list[Tolerance]) -> str:
     """Row by row in the promised order. Rows that tie on every sort column may be in any order."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    columns = list(order) or list(range(len(types)))
-    window = Window.orderBy(_POSITION)
+    window = Window.orderBy(POSITION)
+    keys = [f"o{i}" for i in sorted_by]
+    floats = [limit for limit in limits if limit.of in sorted_by]
 
     def placed(frame: DataFrame, prefix: str) -> DataFrame:
-        ranked = frame.withColumn(_PLACE, F.row_number().over(window))
-        return ranked.select(_PLACE, *[_hashable(F.col(f"c{i}"), types[i]).alias(f"{prefix}{i}") for i in columns])
+        names = [*keys, *(limit.column for limit in floats)]
+        return frame.withColumn(_PLACE, F.row_number().over(window)).select(
+            _PLACE, *[F.col(name).alias(prefix + name) for name in names]
+        )
 
     both = placed(left, "l").join(placed(right, "r"), _PLACE)
-    same = [
-        _close(F.col(f"l{i}"), F.col(f"r{i}")) if is_float(types[i]) else F.col(f"l{i}").eqNullSafe(F.col(f"r{i}"))
-        for i in columns
-    ]
-    wrong = F.lit(False)
-    for one in same:
-        wrong = wrong | ~one
-    counts: Any = both.agg(F.count(F.when(wrong, 1))).head()
+    wrong: list[Column] = [~F.col(f"l{name}").eqNullSafe(F.col(f"r{name}")) for name in keys]
+    wrong += [~limit.close(F.col(f"l{limit.column}"), F.col(f"r{limit.column}")) for limit in floats]
+    counts: Any = both.agg(F.count(F.when(reduce(or_, wrong), 1))).head()
     return f"{counts[0]:,} rows are not in the order of ORDER BY" if counts[0] else ""
-
-
-def _close(left: Column, right: Column) -> Column:
-    """Equal, both NULL, both NaN, or within the tolerance, relative to the larger value."""
-    from pyspark.sql import functions as F
-
-    scale = F.greatest(F.abs(left), F.abs(right))
-    near = F.abs(left - right) <= F.greatest(F.lit(ABSOLUTE), scale * F.lit(RELATIVE))
-    return left.eqNullSafe(right) | F.coalesce(near, F.lit(False))

@@ -194,6 +194,7 @@ class _Observation:
             list(zip(scans, outcomes, strict=True)),
             understood.udfs,
             execution.join_targets,
+            understood.plan_dependent,
         )
         parts = self._all_parts(execution, understood, facts)
         artifact = PlanArtifact(

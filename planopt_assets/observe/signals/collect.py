@@ -23,6 +23,7 @@ def collect(
     scan_facts: Sequence[Fact],
     udfs: UdfAudit,
     targets: Targets,
+    plan_dependent: tuple[str, ...] = (),
 ) -> Signals:
     """From the initial plan, the final plan with its metrics, and the facts about scans and functions.
 
@@ -38,4 +39,5 @@ def collect(
         spills=spills(after),
         stages=stages(after, found),
         functions=functions(after, udfs),
+        plan_dependent=plan_dependent,
     )

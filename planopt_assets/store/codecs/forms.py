@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, TypeVar, overload
 
@@ -129,7 +129,8 @@ def signals_from_json(text: str) -> Signals:
     """
     content = json.loads(text)
     return Signals(
-        **{f.name: tuple(_signal(_SIGNALS[f.name], s) for s in content.get(f.name, ())) for f in fields(Signals)}
+        **{name: tuple(_signal(kind, s) for s in content.get(name, ())) for name, kind in _SIGNALS.items()},
+        plan_dependent=tuple(content.get("plan_dependent", ())),
     )
 
 
@@ -149,9 +150,20 @@ def digest_json(digest: Digest) -> str:
 
 
 def digest_from_json(text: str) -> Digest:
+    """Rows of an older planopt have no form: theirs was the first, without names and types."""
     content = json.loads(text)
-    floats = tuple(FloatSummary(**f) for f in content["floats"])
-    return Digest(content["rows"], content["exact"], content["bits"], floats, content.get("sequence"))
+    floats = tuple(
+        FloatSummary(f["column"], f["total"], f["magnitude"], f.get("single", False)) for f in content["floats"]
+    )
+    return Digest(
+        content["rows"],
+        content["exact"],
+        content["bits"],
+        floats,
+        content.get("sequence"),
+        content.get("columns", ""),
+        content.get("form", 1),
+    )
 
 
 SIGNALS = single(

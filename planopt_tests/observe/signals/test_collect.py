@@ -20,7 +20,7 @@ UDFS = UdfAudit((Udf("tax", "python", "batched", True, "double", ("price",), "ro
 
 def collected(final: Plan | None = None) -> Signals:
     run = recorded_run("switched")
-    return collect(run.initial, final or run.final, {"sales": [2], "shops": [1]}, (), UDFS, {})
+    return collect(run.initial, final or run.final, {"sales": [2], "shops": [1]}, (), UDFS, {}, ("first",))
 
 
 def test_every_kind_of_signal_is_looked_for() -> None:
