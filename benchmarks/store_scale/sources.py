@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from planopt_assets.engine.delta.log_files import LogFiles
+from planopt_assets.delta.log_files import LogFiles
 
 from planopt_assets.model.inputs import PinnedTable
 
