@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from planopt_assets.delta.log_files import LogFiles
 
+from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.model.inputs import PinnedTable
 
 _ROWS_PER_COMMIT = 20
