@@ -43,7 +43,7 @@ def test_run_leaves_the_broken_query_alone_and_exits_with_3(damaged: Path, plano
 
 
 def test_check_fails_for_the_broken_query(damaged: Path, planopt: Planopt) -> None:
-    said = planopt("check", "--json")
+    said = planopt("check", "--allow-unobserved", "--json")
     assert said.code == 3
     severe = [(g["query"], g["gate"]) for g in said.facts["gates"] if g["severe"]]
     assert severe == [("by_shop", "not_regressed")]
@@ -63,7 +63,7 @@ def test_the_others_can(damaged: Path, planopt: Planopt) -> None:
 def test_a_dry_run_exits_with_3_where_something_is_damaged(damaged: Path, planopt: Planopt) -> None:
     said = planopt("repair", "--dry-run")
     assert (said.code, said.out.splitlines()[-1]) == (3, "Nothing was changed: run `planopt repair`.")
-    assert planopt("check").code == 3
+    assert planopt("check", "--allow-unobserved").code == 3
 
 
 def test_after_a_repair_everything_is_as_it_was_decided(damaged: Path, planopt: Planopt) -> None:
@@ -73,7 +73,7 @@ def test_after_a_repair_everything_is_as_it_was_decided(damaged: Path, planopt: 
     assert table == "active_policies: 3 rows kept, none lost"
     assert lost.startswith(f"  {damaged}/active_policies/part-")
     assert end.startswith(f"What was damaged is in {damaged}/_damaged/")
-    assert planopt("check").code == 0
+    assert planopt("check", "--allow-unobserved").code == 0
     by_shop, cities = planopt("status", "--json").facts["queries"]
     assert (by_shop["state"], by_shop["generation"], cities["state"]) == ("reverted", 2, "fixed")
     assert planopt("pin", "by_shop", *PIN).code == 0
