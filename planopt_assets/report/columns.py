@@ -35,7 +35,8 @@ def print_columns(console: Console, header: Sequence[str], rows: Iterable[Sequen
     widest = [max(1, *(_width(cell.text) for cell in column)) for column in zip(*table, strict=True)]
     widths = fitted(widest, console.width)
     styles = {style: console.get_style(style) if style else Style.null() for row in table for _, style in row}
-    segments = (s for row in table for line in _lines(console, row, widths) for s in _painted(line, widths, styles))
+    lines = (line for place, row in enumerate(table) for line in _lines(console, row, widths, hanging=place > 0))
+    segments = (s for line in lines for s in _painted(line, widths, styles))
     console.print(Segments(segments), crop=False, end="")
 
 
@@ -65,9 +66,14 @@ def _width(text: str) -> int:
     return max(map(cell_len, Text(text).plain.splitlines()), default=0)
 
 
-def _lines(console: Console, row: Sequence[Cell], widths: Sequence[int]) -> Iterator[tuple[Cell, ...]]:
-    """The lines of one row, as many as its highest cell needs."""
+def _lines(
+    console: Console, row: Sequence[Cell], widths: Sequence[int], *, hanging: bool
+) -> Iterator[tuple[Cell, ...]]:
+    """The lines of one row, as many as its highest cell needs. A header stands on its last line, the others hang."""
     columns = [[Cell(line, c.style) for line in _folded(console, c.text, w)] for c, w in zip(row, widths, strict=True)]
+    if not hanging:
+        highest = max(map(len, columns))
+        columns = [[Cell("")] * (highest - len(column)) + column for column in columns]
     yield from zip_longest(*columns, fillvalue=Cell(""))
 
 

@@ -65,7 +65,7 @@ class Context:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANSWER_S", "DYING_S", "ENDING_S"):
+    for name in ("DYING_S", "ENDING_S"):
         monkeypatch.setattr(lifetime, name, 0.5)
     monkeypatch.setattr(leftover_tasks, "PATIENCE_S", 0.5)
     monkeypatch.setattr(lifetime, "is_ours", lambda session: True)
@@ -161,6 +161,8 @@ def test_a_discarded_session_leaves_no_process_and_nothing_in_pyspark(
     context = started(code)
     if code is DEAF:
         context.process.stdout.readline()  # type: ignore[union-attr]
+    else:
+        monkeypatch.setattr(lifetime, "ENDING_S", 60)
     monkeypatch.setattr(SparkContext, "_gateway", context._gateway)
     monkeypatch.setattr(SparkContext, "_jvm", context)
     monkeypatch.setattr(SparkContext, "_active_spark_context", context)
@@ -206,7 +208,8 @@ def test_a_thread_that_nothing_stops_ends_the_session(context: Context) -> None:
     assert outcome(context, hangs) == (str(hangs), True)
 
 
-def test_a_cancelled_query_whose_tasks_end_keeps_the_session(context: Context) -> None:
+def test_a_cancelled_query_whose_tasks_end_keeps_the_session(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftover_tasks, "PATIENCE_S", 60)
     context.active_tasks = [2, 1, 0]
     assert outcome(context, LATE) == (str(LATE), False)
 
