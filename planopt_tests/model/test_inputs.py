@@ -81,3 +81,7 @@ def test_a_table_registered_since_matters_to_a_query_that_was_not_captured() -> 
 
 def test_a_pinned_table_is_named_with_its_version() -> None:
     assert TABLES[0].ref == "orders@v12"
+
+
+def test_java_does_not_count_for_a_query_that_was_not_captured() -> None:
+    assert fingerprint(captured=False, java="21") == fingerprint(captured=False, java=None)
