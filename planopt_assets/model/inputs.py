@@ -55,8 +55,8 @@ def input_fingerprint(
 
     `known_as` is the fingerprint of the query, or that of an earlier spelling of it: then earlier evidence is kept.
     `java` is the release of Java, such as `17`. It is no part of `contract`, which verdicts are remembered by: their
-    context has the whole version of Java already. A query that was not `captured` was refused, which no Java changes, or
-    it failed and is tried again anyway.
+    context has the whole version of Java already. A query that was not `captured` was refused, which no Java changes,
+    or it failed and is tried again anyway.
 
     The head tells diverged copies of a table apart: both have its id, and may have the same version. Where a table is
     does not count. Two copies with the same head hold the same data, and a folder may be moved.
