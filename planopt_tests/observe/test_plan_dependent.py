@@ -21,6 +21,13 @@ COLUMN = tree("AttributeReference", name="a")
 TABLE = tree("LogicalRelation", output=[COLUMN, COLUMN])
 
 
+METADATA = tree("AttributeReference", name="_metadata")
+
+
+def field(name: str) -> Flat:
+    return tree("GetStructField", METADATA, name=name)
+
+
 def aggregate(expression: Flat, grouped_by: tuple[Flat, ...] = (COLUMN,)) -> Flat:
     return tree("Aggregate", TABLE, groupingExpressions=list(grouped_by), aggregateExpressions=[expression])
 
@@ -54,6 +61,9 @@ SORTED = tree("SortOrder", COLUMN)
         (tree("GlobalLimit", tree("Project", aggregate(COLUMN, ()))), ()),
         (tree("GlobalLimit", aggregate(COLUMN)), ("LIMIT without ORDER BY",)),
         (tree("Sample", TABLE), ("TABLESAMPLE",)),
+        (tree("Project", tree("LogicalRelation", output=[METADATA]), projectList=[field("file_path")]), ()),
+        (tree("Project", TABLE, projectList=[field("file_block_start")]), ("_metadata",)),
+        (tree("Project", TABLE, projectList=[METADATA]), ("_metadata",)),
         (tree("Deduplicate", TABLE, keys=[COLUMN]), ("dropDuplicates of some columns",)),
         (tree("Deduplicate", tree("Filter", TABLE), keys=[COLUMN, COLUMN]), ()),
         (tree("Deduplicate", tree("Join", TABLE, TABLE), keys=[COLUMN]), ("dropDuplicates of some columns",)),

@@ -41,7 +41,7 @@ DEPENDENT = {
     f"SELECT id FROM {T} WHERE id = (SELECT id FROM {T} LIMIT 1)": {"LIMIT without ORDER BY"},
     f"SELECT id FROM {T} WHERE k IN (SELECT first(k) FROM {T})": {"first"},
     f"WITH c AS (SELECT first(id) AS f FROM {T}) SELECT f FROM c": {"first"},
-    "SELECT id FROM range(9) TABLESAMPLE (50 PERCENT)": {"TABLESAMPLE"},
+    f"SELECT k FROM (SELECT k FROM {T}) TABLESAMPLE (50 PERCENT)": {"TABLESAMPLE"},
 }
 INDEPENDENT = [
     f"SELECT k, sort_array(collect_list(id)) FROM {T} GROUP BY k",

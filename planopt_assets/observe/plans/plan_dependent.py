@@ -64,7 +64,9 @@ def _found(plan: Flat) -> Iterator[str]:
     while stack:
         here = stack.pop()
         if isinstance(here, Mapping):
-            stack.extend(here.values())
+            stack.extend(
+                value for name, value in here.items() if name != "output"
+            )  # what a table has, not what is used
         elif isinstance(here, list):
             stack.extend(here)
             if here and all(isinstance(node, Mapping) and "num-children" in node for node in here):
