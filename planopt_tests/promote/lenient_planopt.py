@@ -29,7 +29,7 @@ def lenient_planopt(
     """The command in a process of its own."""
     environment = {**env, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", module, *words]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=900)
 
 
 if __name__ == "__main__":
