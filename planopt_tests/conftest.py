@@ -87,6 +87,7 @@ def spark() -> Iterator[SparkSession]:
     yield session
     session.stop()
     process.stdin.close()
+    process.wait()
 
 
 @pytest.fixture(scope="session")

@@ -99,6 +99,7 @@ def _changed_rows(random: Random, types: list[Type], rows: Rows) -> list[Rows]:
 def session(spark: SparkSession) -> SparkSession:
     own = spark.newSession()
     own.conf.set("spark.sql.preserveCharVarcharTypeInfo", "true")
+    own.conf.set("spark.sql.timeType.enabled", "true")
     return own
 
 

@@ -133,8 +133,14 @@ class Faulty(Workspace):
 QUICK = Rules(timeout_floor_s=2.0)
 
 
+def _wrong_in_one_row(_: Workspace, frame: Any) -> Any:
+    return frame.selectExpr("shop", "n", "newest + int(shop = 3) AS newest")
+
+
 def test_a_candidate_wrong_in_a_single_row_is_rejected(spark, tables: Path) -> None:
-    one_row = Faulty(workload_of(tables, [BY_SHOP]), lambda w, f: f.selectExpr("shop", "n", "newest + int(shop = 3)"))
+    one_row = Faulty(
+        workload_of(tables, [BY_SHOP]), lambda w, f: f.selectExpr("shop", "n", "newest + int(shop = 3) AS newest")
+    )
     verdict = verdict_of(one_row, BY_SHOP)
     assert (verdict.outcome, verdict.results_equal) == ("reject", False)
     assert verdict.reason == "the result is not the same: same number of rows, different values"

@@ -7,7 +7,7 @@ from typing import Any
 
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.gates import evaluate
-from planopt_assets.loop.run import Run
+from planopt_assets.loop.run import Run, read_standings
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.gate import Gate
 from planopt_assets.model.workload import Query, Workload
@@ -33,7 +33,8 @@ def observed(workload: Workload, ids: list[str] | None = None) -> Run:
 
 def gates(workload: Workload, name: str) -> dict[str, Gate]:
     snapshot = Snapshot(workload.store, workload.name)
-    return evaluate([q.id for q in workload.queries], snapshot, {}, [name])[name]
+    standings = read_standings(workload, snapshot=snapshot)
+    return evaluate([q.id for q in workload.queries], snapshot, standings, [name])[name]
 
 
 def one(workload: Workload, table: str, **equals: str) -> dict[str, Any]:
