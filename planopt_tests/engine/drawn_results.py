@@ -15,7 +15,7 @@ from typing import Any
 
 Value = Any
 
-_POINT = "X'0101000000000000000000F03F00000000000000{}'"
+_POINT = "X'0101000000000000000000F03F000000000000{}'"  # as WKB: (1, 2) or (1, 3)
 SCALARS: dict[str, tuple[str, ...]] = {
     "BOOLEAN": ("true", "false"),
     "TINYINT": ("1Y", "-2Y", "0Y"),
@@ -51,8 +51,8 @@ SCALARS: dict[str, tuple[str, ...]] = {
         "parse_json('[1, \"a\"]')",
         "parse_json('[\"a\", 1]')",
     ),
-    "GEOMETRY(0)": (f"ST_GeomFromWKB({_POINT.format('40')})", f"ST_GeomFromWKB({_POINT.format('41')})"),
-    "GEOGRAPHY(4326)": (f"ST_GeogFromWKB({_POINT.format('40')})", f"ST_GeogFromWKB({_POINT.format('41')})"),
+    "GEOMETRY(0)": (f"ST_GeomFromWKB({_POINT.format('0040')})", f"ST_GeomFromWKB({_POINT.format('0840')})"),
+    "GEOGRAPHY(4326)": (f"ST_GeogFromWKB({_POINT.format('0040')})", f"ST_GeogFromWKB({_POINT.format('0840')})"),
 }
 _KEYS = ("INT", "STRING", "DATE", "TIMESTAMP", "DECIMAL(10,2)", "BINARY")
 
