@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from planopt_assets.engine.execution import blame, leftover_tasks
 from planopt_assets.engine.execution.blame import blamed
-from planopt_assets.engine.sessions import lifetime
+from planopt_assets.engine.sessions import lifetime, session
 from planopt_assets.engine.sessions.lifetime import discard, ended_by, is_gone, may_end
 from planopt_assets.errors import PlanoptError, QueryFailed, QueryHangs, QueryTimedOut, SessionLost
 
@@ -149,6 +150,15 @@ def test_a_launcher_s_jvm_may_not_be_ended_by_planopt(context: Context) -> None:
     context._gateway.proc = None
     assert not may_end(session_of(context))
     assert not is_gone(session_of(context))
+
+
+def test_in_a_copy_of_the_process_the_jvm_is_neither_gone_nor_planopt_s_to_end(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(session._STARTED, context, os.getpid() + 1)  # type: ignore[misc]
+    killed(context)
+    assert not is_gone(session_of(context))
+    assert not may_end(session_of(context))
 
 
 # Ending it

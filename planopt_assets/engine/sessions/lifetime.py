@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
-from planopt_assets.engine.sessions.session import is_ours
+from planopt_assets.engine.sessions.session import is_ours, was_forked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,7 +115,9 @@ def discard(session: SparkSession) -> None:
 
 
 def _process(session: SparkSession) -> subprocess.Popen[bytes] | None:
-    """The JVM, where this process has started it; None where a launcher such as spark-submit has."""
+    """The JVM, where this process has started it; None where a launcher such as spark-submit has, or a parent."""
+    if was_forked(session):
+        return None
     found: subprocess.Popen[bytes] | None = getattr(session.sparkContext._gateway, "proc", None)
     return found
 

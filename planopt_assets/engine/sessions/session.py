@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
@@ -34,7 +34,7 @@ _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.proper
 FIRST_EXPRESSION_ID = 1_000_000_000
 _ASKED = "spark.planopt.asked"
 _WAREHOUSE = "spark.sql.warehouse.dir"
-_STARTED: WeakSet[SparkContext] = WeakSet()  # by planopt, in this process
+_STARTED: WeakKeyDictionary[SparkContext, int] = WeakKeyDictionary()  # by planopt, in which process
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -91,7 +91,7 @@ def open_session(workload: Workload) -> SparkSession:
                 where=workload.master,
                 fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
             ) from error
-        _STARTED.add(found.sparkContext)
+        _STARTED[found.sparkContext] = os.getpid()
         found.sparkContext.setLogLevel("ERROR")
         _raise_expression_ids(found)
     _check(found, workload.master, settings)
@@ -99,8 +99,13 @@ def open_session(workload: Workload) -> SparkSession:
 
 
 def is_ours(session: SparkSession) -> bool:
-    """Whether planopt started this session, or took over one that somebody else uses."""
-    return session.sparkContext in _STARTED
+    """Whether planopt started this session in this process, or took over one that somebody else uses."""
+    return _STARTED.get(session.sparkContext) == os.getpid()
+
+
+def was_forked(session: SparkSession) -> bool:
+    """Whether planopt started this session in a process that this one is a copy of: its JVM is not this one's child."""
+    return _STARTED.get(session.sparkContext, os.getpid()) != os.getpid()
 
 
 def _raise_expression_ids(session: SparkSession) -> None:
