@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from planopt_assets.engine.capture.provenance import planning, planning_environment, rulepack
 from planopt_assets.model.bundle import Planned
@@ -26,8 +27,9 @@ class Inspector:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self._environments: dict[int, PlanningEnvironment] = {}
-        self._rulepacks: dict[int, Rulepack] = {}
+        # By session, not by its id: that of a session which was given up may be given out again.
+        self._environments: WeakKeyDictionary[SparkSession, PlanningEnvironment] = WeakKeyDictionary()
+        self._rulepacks: WeakKeyDictionary[SparkSession, Rulepack] = WeakKeyDictionary()
 
     def explained(self, executed: JavaObject) -> str:
         """The current plan as text."""
@@ -69,11 +71,11 @@ class Inspector:
         return ((FORMATTED, before), (FORMATTED_FINAL, self.explained(executed)), *others)
 
     def _environment(self, session: SparkSession) -> PlanningEnvironment:
-        if id(session) not in self._environments:
-            self._environments[id(session)] = planning_environment(session, self._capture.jvm)
-        return self._environments[id(session)]
+        if session not in self._environments:
+            self._environments[session] = planning_environment(session, self._capture.jvm)
+        return self._environments[session]
 
     def _rulepack(self, session: SparkSession) -> Rulepack:
-        if id(session) not in self._rulepacks:
-            self._rulepacks[id(session)] = rulepack(session)
-        return self._rulepacks[id(session)]
+        if session not in self._rulepacks:
+            self._rulepacks[session] = rulepack(session)
+        return self._rulepacks[session]
