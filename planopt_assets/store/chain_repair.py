@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.errors import ChainBroken, PlanoptError
+from planopt_assets.errors import ChainBroken, PlanoptError, RowDamaged
 from planopt_assets.promote.salvaged_chain import End, closed, is_whole, linked
 from planopt_assets.store import writer
 from planopt_assets.store.codecs.deciding import PROMOTIONS, VERDICTS
@@ -170,8 +170,8 @@ def _valid(workload: str, rows: Iterable[Row]) -> Iterable[tuple[Promotion, Row]
             promotion = PROMOTIONS.from_row({**row, "workload": workload})
             if promotion.chain_hash == row["chain_hash"]:
                 yield promotion, row
-        except Exception:  # noqa: BLE001  # a damaged row may hold anything; it is kept aside
-            continue
+        except RowDamaged:
+            continue  # it is kept aside
 
 
 def _valid_only(workload: str, rows: Iterable[Row]) -> list[Promotion]:
