@@ -2,10 +2,15 @@
 
 overhead   every capture tier against the bare execution of the 22 TPC-H queries
 tpc        captures all TPC-H and TPC-DS queries (`make bench ARGS="tpc --help"`)
+digest     CPU of the digest of results against the bare execution (`digest --help`)
 gains      runs the loop on the demo or on TPC-H: executions per accepted policy, and what is gained (`gains --help`)
 store      commands that read a store as it grows: time, CPU and memory, without Spark (`store --help`)
+sensors    one tick of each sensor on a store of a thousand queries, without Spark (`sensors --help`)
 ids        compares the content ids of two stores of one workload (`ids --help`)
+arms       planopt against what people would do instead, interleaved in one session (`arms --help`)
+watch      simulates watch over a year: false reverts, and how soon a slower policy is found, without Spark
 aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
+year       simulates a year of nights: how often a policy without a gain gets in force (`year --help`)
 """
 
 from __future__ import annotations
@@ -17,12 +22,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.aa import main as aa
+from benchmarks.arms import main as arms
 from benchmarks.capture_overhead import capture_overhead, summary
+from benchmarks.digest_cost import main as digest
 from benchmarks.gains import main as gains
 from benchmarks.same_ids import main as ids
+from benchmarks.sensor_ticks import main as sensors
 from benchmarks.store_scale.__main__ import main as store
 from benchmarks.tpc.__main__ import main as tpc
 from benchmarks.tpc.workload import workload
+from benchmarks.watch import main as watch
+from benchmarks.year import main as year
 from planopt_assets.engine.workspace import Workspace
 
 
@@ -32,12 +42,22 @@ def main(arguments: Sequence[str]) -> int:
         return tpc(rest)
     if name == "aa":
         return aa(rest)
+    if name == "year":
+        return year(rest)
+    if name == "arms":
+        return arms(rest)
     if name == "gains":
         return gains(rest)
     if name == "store":
         return store(rest)
+    if name == "sensors":
+        return sensors(rest)
+    if name == "watch":
+        return watch(rest)
     if name == "ids":
         return ids(rest)
+    if name == "digest":
+        return digest(rest)
     if name == "overhead":
         return overhead(rest)
     print(__doc__, file=sys.stderr)

@@ -6,14 +6,25 @@ import uuid
 from dataclasses import asdict
 from typing import Any
 
+from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import GENESIS, Promotion
+from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.writer import append
 from planopt_tests.no_spark import no_spark
 
+UNCONDITIONAL = Conditions()
+"""Evidence that holds anywhere: nothing is known of where it was found, so nothing is compared."""
 
-def chain(query_id: str, *policies: Policy, workload: str = "tests", state: Any = "accepted") -> list[Promotion]:
+
+def chain(
+    query_id: str,
+    *policies: Policy,
+    workload: str = "tests",
+    state: Any = "accepted",
+    conditions: Conditions | None = UNCONDITIONAL,
+) -> list[Promotion]:
     """Generations 1, 2, … of a query, each following from the one before; the last one has the state."""
     made: list[Promotion] = []
     for generation, policy in enumerate(policies, start=1):
@@ -29,6 +40,7 @@ def chain(query_id: str, *policies: Policy, workload: str = "tests", state: Any 
                 candidate_id=f"can_{generation}",
                 input_fingerprint="inp_1",
                 previous_hash=made[-1].chain_hash if made else GENESIS,
+                conditions=None if state == "fixed" else conditions,
             )
         )
     return made
@@ -40,6 +52,7 @@ def promotion_row(promotion: Promotion, **changes: Any) -> dict[str, Any]:
         "promotion_id": promotion.id,
         "policy_id": promotion.policy.id,
         "policy": promotion.policy.to_json(),
+        "conditions": None if promotion.conditions is None else dumped(promotion.conditions.facts()),
         "chain_hash": promotion.chain_hash,
     }
     return {**known, **own, **changes}

@@ -7,6 +7,7 @@ from typing import Any
 
 from planopt_assets.loop.standing import Standing
 from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.decision import Decision
 from planopt_assets.model.observation import Observation, PlanArtifact
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -100,7 +101,17 @@ def verdict(policy: Policy = FEWER, outcome: str = "accept", **others: Any) -> V
 
 def promotion(policy: Policy = FEWER, verdict_id: str = "ver-run-q-can_1", generation: int = 1) -> Promotion:
     return Promotion(
-        "demo", "q", generation, policy, "accepted", "cpu -30%", verdict_id, "can_1", "inp_1", previous_hash=GENESIS
+        "demo",
+        "q",
+        generation,
+        policy,
+        "accepted",
+        "cpu -30%",
+        verdict_id,
+        "can_1",
+        "inp_1",
+        GENESIS,
+        conditions=Conditions(),
     )
 
 

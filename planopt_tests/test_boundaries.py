@@ -61,9 +61,17 @@ def test_the_scan_finds_what_it_should() -> None:
 
 LAYERS = (
     *("model", "errors", "workload"),
-    *("observe", "decide", "replan", "validate", "promote"),  # pure: no Spark, no store, no clock
+    *(
+        "observe",
+        "decide",
+        "replan",
+        "validate",
+        "maintain",
+        "promote",
+        "automate",
+    ),  # pure: no Spark, no store, no clock
     *("delta", "store", "engine"),
-    *("loop", "job"),
+    *("loop", "job", "alert"),
     *("defs", "definitions", "dagster", "report", "cli"),
 )
 """From the bottom up: a package imports only packages that stand before it, also where it does so for types alone."""
@@ -135,7 +143,9 @@ def test_the_model_imports_the_standard_library_and_itself_only() -> None:
     assert foreign == set()
 
 
-@pytest.mark.parametrize("folder", ["model", "decide", "replan", "observe", "validate", "promote"])
+@pytest.mark.parametrize(
+    "folder", ["model", "decide", "replan", "observe", "validate", "maintain", "promote", "automate"]
+)
 def test_time_and_chance_are_arguments_of_what_decides(folder: str) -> None:
     allowed = {"validate/round_order.py": {"random"}}  # which takes a seed
     found = {
@@ -168,7 +178,7 @@ def test_no_file_is_a_drawer_for_things_without_a_place() -> None:
 
 # Rows
 
-NOUNS_ONLY = ("decide", "replan", "validate", "promote", "loop", "job", "defs", "cli")
+NOUNS_ONLY = ("decide", "replan", "validate", "maintain", "promote", "loop", "job", "defs", "cli")
 COLUMNS = {name for schema in TABLES.values() for name in schema.names}
 
 
@@ -211,7 +221,19 @@ LIGHT = (
     *("validate.judge", "promote.transitions", "promote.watch", "promote.expiry", "promote.lifecycle", "workload"),
     *("store.snapshot", "loop.standing", "loop.standings", "loop.agenda", "loop.priority", "loop.run"),
     *("loop.experiment", "loop.stages.observe", "loop.stages.decide", "loop.stages.replan", "loop.stages.validate"),
-    *("loop.stages.promote", "report.html", "report.diff", "job.in_force", "job.export"),
+    *(
+        "loop.stages.promote",
+        "loop.stages.maintain",
+        "loop.stages.readiness",
+        "loop.table_standing",
+        "maintain.propose",
+        "loop.due_observations",
+        "loop.incidents",
+        "loop.sweep",
+        "automate.changes",
+        "alert.announce",
+    ),
+    *("report.html", "report.diff", "job.in_force", "job.export"),
 )
 
 

@@ -11,6 +11,7 @@ from benchmarks.store_scale.observed import Inputs, Known
 from benchmarks.store_scale.queries import RETRY_AFTER_NIGHTS, RUNS_PER_DAY
 from planopt_assets.decide.rules import RULES
 from planopt_assets.loop.versions import contract
+from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.decision import Arithmetic, Decision
 from planopt_assets.model.policy import ORIGINAL
 
@@ -36,9 +37,16 @@ class Judged:
     """The last verdict on a query's proposal."""
 
     verdict_id: str
-    candidate_id: str
-    input_fingerprint: str
+    tried: Candidate
     night: int
+
+    @property
+    def candidate_id(self) -> str:
+        return self.tried.id
+
+    @property
+    def input_fingerprint(self) -> str:
+        return self.tried.input_fingerprint
 
 
 def decisions(known: Known, inputs: Inputs, night: Night, last: Judged | None) -> tuple[Decision, ...]:

@@ -68,10 +68,12 @@ def replan_rows(tried: Candidate) -> dict[str, list[Row]]:
 
 def judged(tried: Candidate, night: Night) -> Judged:
     verdict_id = night.event_id("ver", tried.query_id, tried.id)
-    return Judged(verdict_id, tried.id, tried.input_fingerprint, night.number)
+    return Judged(verdict_id, tried, night.number)
 
 
-def validate_rows(known: Known, inputs: Inputs, night: Night, tried: Candidate) -> dict[str, list[Row]]:
+def validate_rows(
+    known: Known, inputs: Inputs, night: Night, tried: Candidate, *, purpose: str | None = None
+) -> dict[str, list[Row]]:
     """A warm-up, then both arms in every round."""
     query, speed = known.query, GAINS[known.query.fate].ratio
     arms = [(0, tried.policy, speed)]
@@ -101,7 +103,7 @@ def validate_rows(known: Known, inputs: Inputs, night: Night, tried: Candidate) 
         rows["lineage"] += edges(query.id, "validate", trial, [night.observation_id(query.id)])
     trials = [t["trial_id"] for t in rows["trials"]]
     rows["lineage"] += edges(query.id, "validate", judged(tried, night).verdict_id, [tried.id, *trials])
-    return {**rows, "verdicts": [_verdict(known, inputs, night, tried, trials)]}
+    return {**rows, "verdicts": [{**_verdict(known, inputs, night, tried, trials), "purpose": purpose}]}
 
 
 def _verdict(known: Known, inputs: Inputs, night: Night, tried: Candidate, trials: list[str]) -> Row:

@@ -1,15 +1,16 @@
 """Writes a workload with a store of so many queries and so many nightly observations of each, without Spark.
 
 Rows go to Delta as they are, past planopt's own writer: the store is what its readers are measured on, so it must not
-change with them. What a night adds is what planopt adds: everything is tried on the first night; later ones observe
-new table versions, and remember the verdicts until they are old. The last night saw the tables as they are now.
+change with them. What a night adds is what planopt adds: everything is tried on the first night; the second confirms
+what was promoted; later ones observe new table versions, and remember the verdicts until they are old. The last night
+saw the tables as they are now.
 """
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 
@@ -21,6 +22,9 @@ from benchmarks.store_scale.planning import ENVIRONMENT, RULEPACK
 from benchmarks.store_scale.promotions import production_rows, promote_rows
 from benchmarks.store_scale.queries import specs, write_workload
 from benchmarks.store_scale.sources import write_sources
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.workload import load_workload
 
@@ -60,7 +64,12 @@ def generate(folder: Path, queries: int, observations: int, seed: int = SEED) ->
     verdicts: dict[str, Judged] = {}
     for number in range(observations):
         _write_night(workload, known, folder, Night(workload, number), verdicts)
+    readiness(Run(Workspace(workload, _no_spark), "tables"), [table.name for table in workload.tables])
     return file
+
+
+def _no_spark() -> NoReturn:
+    raise AssertionError("looking at tables starts no Spark")
 
 
 def _write_night(
@@ -90,6 +99,8 @@ def _query_rows(known: Known, inputs: Inputs, night: Night, verdicts: dict[str, 
     if query.fate == "accept":
         if last is None:
             found["promote"] = promote_rows(query, night, verdicts[query.id])
+        elif night.number == 1:
+            found["validate"] = validate_rows(known, inputs, night, last.tried, purpose="confirm")
         found["production"] = production_rows(query, night)
     return found
 

@@ -7,7 +7,10 @@ from benchmarks.store_scale.executions import counters_row
 from benchmarks.store_scale.experiments import GAINS
 from benchmarks.store_scale.nights import Night, Row, edges
 from benchmarks.store_scale.queries import Spec
+from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.promotion import GENESIS, Promotion
+from planopt_assets.promote.dependence import conditions_of
+from planopt_assets.store.codecs.forms import dumped
 
 
 def promote_rows(query: Spec, night: Night, by: Judged) -> dict[str, list[Row]]:
@@ -23,7 +26,9 @@ def promote_rows(query: Spec, night: Night, by: Judged) -> dict[str, list[Row]]:
         candidate_id=by.candidate_id,
         input_fingerprint=by.input_fingerprint,
         previous_hash=GENESIS,
+        conditions=conditions_of(query.policy, Circumstances(cores=2), ()),
     )
+    assert promoted.conditions is not None
     row = {
         "query_id": query.id,
         "promotion_id": promoted.id,
@@ -32,6 +37,7 @@ def promote_rows(query: Spec, night: Night, by: Judged) -> dict[str, list[Row]]:
         **{name: getattr(promoted, name) for name in ("generation", "state", "reason", "verdict_id", "candidate_id")},
         **{name: getattr(promoted, name) for name in ("input_fingerprint", "previous_hash", "chain_hash")},
         "evidence_ids": [],
+        "conditions": dumped(promoted.conditions.facts()),
     }
     lineage = edges(query.id, "promote", promoted.id, [by.verdict_id, by.candidate_id])
     return {"active_policies": [row], "lineage": lineage}

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from planopt_assets.cli import look, loop, person, repair
+from planopt_assets.cli import alerts, gate, look, loop, maintain, person, repair, tables
 from planopt_assets.cli.command import print_json, say
 from planopt_assets.errors import PlanoptError
 from planopt_assets.store.collector import collector_paused
@@ -30,15 +30,18 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     loop.run,
     look.status,
     look.why,
+    tables.tables,
     look.plan,
     look.diff,
     look.check,
+    gate.gate,
     person.accept,
     look.lineage,
     person.promote,
     person.pin,
     person.unpin,
     person.rollback,
+    maintain.maintain,
     repair.repair,
     look.export,
     look.report,
@@ -46,6 +49,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 )
 for function in COMMANDS:
     app.command()(function)
+app.add_typer(alerts.app)
 
 
 def _show_version(asked: bool) -> None:

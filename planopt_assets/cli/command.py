@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,12 +48,15 @@ class Read:
     workload: Any
     snapshot: Any
     standings: dict[str, Any]
+    pins: Any = None  # the versions of the tables that the standings are of
 
     def agenda(self, queries: list[str], named: list[str] | None = None) -> Any:
         """What these queries still need, and in which order. A person has `named` some of them."""
         from planopt_assets.loop.agenda import agenda_of
+        from planopt_assets.loop.table_standing import table_standings
 
-        return agenda_of(self.workload, self.snapshot, self.standings, queries, named or ())
+        tables = table_standings(self.workload, self.snapshot, self.pins)
+        return agenda_of(self.workload, self.snapshot, self.standings, queries, named or (), tables)
 
     def gates(self, queries: list[str]) -> dict[str, dict[str, Any]]:
         """The answer of each gate for each of these queries, from stored rows."""
@@ -73,16 +77,58 @@ def read(file: Path, queries: list[str] | None = None) -> Read:
     return read_store(load_known(file, queries), queries)
 
 
-def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None) -> Read:
+def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None, *, to_write: bool = False) -> Read:
+    """What the store knows. One that a newer planopt wrote is read, with a note; `to_write` it is an error."""
     load_arrow()
+    from planopt_assets.engine.delta.pins import Pins
     from planopt_assets.loop.run import read_standings
+    from planopt_assets.store.schemas import SCHEMA_VERSION
     from planopt_assets.store.snapshot import Snapshot
 
-    snapshot = Snapshot(workload.store, workload.name)
-    return Read(workload, snapshot, read_standings(workload, pins, snapshot=snapshot, query_ids=queries or None))
+    snapshot, pinned = Snapshot(workload.store, workload.name, only_read=not to_write), pins or Pins()
+    standings = read_standings(workload, pinned, snapshot=snapshot, query_ids=queries or None)
+    if snapshot.newest_schema > SCHEMA_VERSION:
+        say(
+            f"note: a newer planopt wrote this store (schema version {snapshot.newest_schema}, this one knows "
+            f"{SCHEMA_VERSION}). It is only read: upgrade planopt to run, promote or pin"
+        )
+    return Read(workload, snapshot, standings, pinned)
 
 
 def load_arrow() -> None:
+    """Load Arrow for commands that read a store: 0.3 s faster, and with less memory, than it loads by itself."""
+    _take_memory_from_malloc()
+    _load_without_pandas()
+
+
+def know_pandas() -> None:
+    """Let Arrow look for pandas after all, before queries run: they may exchange frames with it."""
+    import pyarrow
+
+    pyarrow.table({}).to_pandas()
+
+
+class _NoPandas:
+    """While this stands in `sys.meta_path`, pandas cannot be imported."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _load_without_pandas() -> None:
+    """Arrow's datasets import pandas while they are loaded, which takes 0.3 s, and reading a store needs none of it."""
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        import pyarrow.dataset  # noqa: F401
+    finally:
+        sys.meta_path.remove(_NoPandas)
+
+
+def _take_memory_from_malloc() -> None:
     """Load Arrow with `malloc` for its memory: its own allocator keeps pages that are free, 80 MiB of a large store.
 
     The variable is read once, while Arrow is loaded, and is gone before a process is started that would inherit it.

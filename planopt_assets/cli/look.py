@@ -43,11 +43,20 @@ def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> N
 
 
 def why(
-    query: Annotated[str, typer.Argument(help="Query id.")],
+    query: Annotated[str, typer.Argument(help="Query id, or the name of a table.", metavar="QUERY|TABLE")],
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what led to a query's outcome: decisions with their arithmetic, plan changes, verdicts."""
+    """Show what led to a query's outcome: decisions with their arithmetic, plan changes, verdicts. Or all of a table.
+
+    A name that is both is the query.
+    """
+    loaded = load(workload)
+    if query not in {q.id for q in loaded.queries} and query in {t.name for t in loaded.tables}:
+        from planopt_assets.cli.tables import why_table
+
+        why_table(loaded, query, as_json=as_json)
+        return
     from planopt_assets.report.terminal import print_why
     from planopt_assets.report.why import why_facts
     from planopt_assets.store.codecs.observing import EXECUTIONS
@@ -68,7 +77,12 @@ def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as
     found = read(workload, queries)
     agenda = found.agenda(queries or list(found.standings), queries)
     if as_json:
-        head = {"workload": found.workload.name, "nothing_to_do": not agenda.queries, "priority": agenda.priority}
+        head = {
+            "workload": found.workload.name,
+            "nothing_to_do": not agenda.queries and not agenda.tables,
+            "priority": agenda.priority,
+            "tables": [i.facts() for i in agenda.table_items],
+        }
         print_json_list(head, "queries", agenda.facts())
     else:
         print_agenda(agenda)
@@ -166,14 +180,18 @@ def export(
 
     from planopt_assets.errors import NotExportable
     from planopt_assets.job.export import exported, rendered
-    from planopt_assets.job.in_force import promotion_in_force
+    from planopt_assets.job.in_force import found_in_store
 
     loaded = load_known(workload, queries)
     written = ExportFormat.json if as_json else form
+    declared = {**dict(loaded.spark_settings), **dict(loaded.knobs.pin)}.items()
 
     def one_by_one() -> Iterator[Exported]:
         for query in (q for q in loaded.queries if not queries or q.id in queries):
-            found = exported(query, promotion_in_force(loaded, query.id))
+            stored = found_in_store(loaded, query)
+            found = exported(query, stored.promotion, declared, stored.suspended)
+            if found.suspended:
+                say(f"{query.id} is exported as original: {found.suspended}")
             if why := found.why_not(written.value):
                 if queries:
                     raise NotExportable(why, where=f"query {query.id}", fix="choose another format, or use `tuned`")

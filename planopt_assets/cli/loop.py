@@ -17,6 +17,7 @@ from planopt_assets.cli.command import (
     QueriesArgument,
     Read,
     WorkloadOption,
+    know_pandas,
     load,
     load_known,
     print_json,
@@ -65,7 +66,7 @@ def ui(
     import dagster as dg
 
     from planopt_assets.cli.demo_tables import prepare
-    from planopt_assets.defs.instance import dagster_home, register_queries
+    from planopt_assets.defs.instance import dagster_home, register_queries, register_tables
     from planopt_assets.engine.sessions.thread_budget import variables
 
     loaded = load(workload if workload else prepare(DEMO_FOLDER, 0.1, say))
@@ -79,6 +80,7 @@ def ui(
     }
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, loaded)
+        register_tables(instance, loaded)
     command = [
         sys.executable,
         "-m",
@@ -106,21 +108,28 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     from planopt_assets.store.compaction import compact_store
 
     loaded = load_known(file, queries)
-    found = read_store(loaded)
+    found = read_store(loaded, to_write=True)
     chosen = queries or [q.id for q in loaded.queries]
     agenda = found.agenda(chosen, queries)
     todo = agenda.queries
     run_id = None
-    if todo:
+    if todo or agenda.tables:
         from planopt_assets.definitions import defs
         from planopt_assets.defs.instance import run_loop
+        from planopt_assets.defs.names import LAY_OUT_SELECTED_JOB
         from planopt_assets.store.writable import check_writable
 
         check_writable(loaded.store, "the store")
         check_writable(report_of(loaded).parent, "the report")
+        know_pandas()
         gc.enable()  # off while a store is read; a run takes long
-        with Progress(loaded.name, todo, quiet=as_json) as progress:
-            run_id, pins = run_loop(defs(), loaded, todo, progress.tell, priority=agenda.priority, named=queries)
+        with Progress(loaded.name, todo, quiet=as_json, tables=len(agenda.tables)) as progress:
+            if loaded.mode != "observe" and any(t.maintain != "never" for t in loaded.tables):
+                # Layouts first: policies are then validated on what they will run on.
+                run_loop(defs(), loaded, todo or chosen, progress.tell, named=queries, job=LAY_OUT_SELECTED_JOB)
+            run_id, pins = run_loop(
+                defs(), loaded, todo or chosen, progress.tell, priority=agenda.priority, named=queries
+            )
         found = read_store(loaded, pins=pins)
     compact_store(loaded.store)
     shown = [found.standings[q] for q in chosen]
@@ -128,14 +137,14 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     if as_json:
         head = {
             "workload": loaded.name,
-            "nothing_to_do": not todo,
+            "nothing_to_do": run_id is None,
             "run_id": run_id,
             "store": loaded.store,
             "report": str(path),
         }
         print_json_list(head, "queries", (s.facts() for s in shown))
     else:
-        if not todo and not any(s.broken for s in shown):
+        if run_id is None and not any(s.broken for s in shown):
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
         print_standings(shown)
         print_closing(loaded, path)

@@ -81,7 +81,7 @@ def pin(
         raise typer.BadParameter("--set takes NAME=VALUE")
     chosen = {name.strip(): value.strip() for name, _, value in pairs}
     run = _run_by_hand(workload, query)
-    result = pin_policy(run, query, settings=chosen, policy_id=policy, reason=reason, who=_who(by))
+    result = pin_policy(run, query, settings=chosen, policy_id=policy, reason=reason, who=who_asks(by))
     _print_change(result, workload, as_json=as_json)
 
 
@@ -95,7 +95,7 @@ def unpin(
     """Remove a pin: the policy accepted before it is in force again, and automation takes over."""
     from planopt_assets.loop.by_person import unpin as unpin_policy
 
-    result = unpin_policy(_run_by_hand(workload, query), query, reason=reason, who=_who(by))
+    result = unpin_policy(_run_by_hand(workload, query), query, reason=reason, who=who_asks(by))
     _print_change(result, workload, as_json=as_json)
 
 
@@ -118,7 +118,7 @@ def rollback(
     from planopt_assets.loop.by_person import rollback as roll_back
 
     run = _run_by_hand(workload, query)
-    result = roll_back(run, query, to="last_good" if to is Target.good else "original", reason=reason, who=_who(by))
+    result = roll_back(run, query, to="last_good" if to is Target.good else "original", reason=reason, who=who_asks(by))
     _print_change(result, workload, as_json=as_json)
 
 
@@ -133,7 +133,7 @@ def _run_by_hand(file: Path, query: str) -> Any:
     return Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True)
 
 
-def _who(name: str | None) -> str:
+def who_asks(name: str | None) -> str:
     import getpass
 
     try:

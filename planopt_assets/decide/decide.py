@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer, no_change
@@ -43,8 +44,16 @@ def _plan_dependent(evidence: Evidence) -> str:
 
     Equal results of trials prove nothing here: the next run of the same policy may meet its rows in another order.
     """
-    found = sorted({name for execution in evidence.executions for name in execution.plan_dependent})
-    return f"not tunable: its result may depend on the plan ({', '.join(found)})" if found else ""
+    found = [name for execution in evidence.executions for name in execution.plan_dependent]
+    return f"not tunable: {depends_on_plan(found)}" if found else ""
+
+
+def depends_on_plan(names: Iterable[str]) -> str:
+    """
+    >>> depends_on_plan(["first", "collect_list", "first"])
+    'its result may depend on the plan (collect_list, first)'
+    """
+    return f"its result may depend on the plan ({', '.join(sorted(set(names)))})"
 
 
 def _unknown(evidence: Evidence) -> str:

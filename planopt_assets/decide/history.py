@@ -1,28 +1,33 @@
 """Reuses earlier verdicts: only for the same query, on similar inputs, and for a limited time.
 
-Worked: `shuffle.partitions=8` was rejected on Monday on 10 GiB of tables. On Tuesday the table has a new version and
-11 GiB. That is similar, so the proposal is not tried again. It is tried again after a month, when the tables reach
-21 GiB, or when a new version of the judge, the rules or Spark changes the context.
+Worked: `shuffle.partitions=8` was rejected on Monday on a table of 10 GiB. On Tuesday it has a new version and 11 GiB.
+That is similar, so the proposal is not tried again. A month later it is tried again if its tables have reached
+12.5 GiB: a retry on the same inputs would only be another chance to be lucky. It is tried again at once when one of its
+tables has more than doubled, or when a new version of the judge, the rules or Spark changes the context. A trial that
+ended without a clear answer is repeated after 3 days, then after 6, 12 and so on.
 
-A policy that watch reverted counts as rejected from that day on. A policy that expired may be tried again at once,
-because its evidence no longer applies.
+A policy that watch reverted counts as rejected from that day on, and for good if that happened twice. A policy that
+expired may be tried again at once, because its evidence no longer applies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 
+from planopt_assets.model.conditions import within
 from planopt_assets.model.decision import Arithmetic
 from planopt_assets.model.past_verdict import PastVerdict
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.verdict import Outcome, Verdict
+from planopt_assets.model.workload import SIMILAR
 
-SIMILAR = 2.0  # inputs of half to double the bytes are similar
+MOVED = 1.25  # inputs that grew or shrank by this are new evidence on what was rejected
 DAY_S = 86_400
 RETRY_AFTER_DAYS: dict[Outcome, int] = {
-    "reject": 30,
-    "inconclusive": 7,  # the cause was noise or a budget, which may change
+    "reject": 30,  # and then only on inputs that have moved
+    "inconclusive": 3,  # the cause was noise or a budget, which may change; twice as long after each further one
     "accept": 90,  # evidence ages
 }
 
@@ -35,6 +40,8 @@ class PastVerdicts:
     context_hash: str | None = None
     input_bytes: int | None = None
     verdicts: tuple[PastVerdict, ...] = ()
+    sizes: Mapping[str, int | None] = field(default_factory=dict)  # bytes of each table read
+    similar_within: float = SIMILAR
 
 
 NO_HISTORY = PastVerdicts()
@@ -72,34 +79,68 @@ def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
 
 
 def comparable(history: PastVerdicts, now: int) -> list[PastVerdict]:
-    """The newest verdict on each policy, for the same query and context, on inputs of similar size."""
-    newest: dict[Policy, PastVerdict] = {}
-    for past in sorted(history.verdicts, key=lambda v: v.place):
-        verdict = past.verdict
-        if _same_query(verdict, history) and similar(verdict.input_bytes, history.input_bytes):
-            newest.pop(verdict.policy, None)  # so that the order is that of the newest verdicts
-            newest[verdict.policy] = past
-    return [v for v in newest.values() if v.counts_as and now - v.counts_from < RETRY_AFTER_DAYS[v.counts_as] * DAY_S]
+    """The newest verdict on each policy that still answers, for the same query and context, on similar inputs."""
+    told: dict[Policy, list[PastVerdict]] = {}
+    for past in sorted((v for v in history.verdicts if _counts_here(v.verdict, history)), key=lambda v: v.place):
+        of_policy = told.pop(past.verdict.policy, [])  # so that the order is that of the newest verdicts
+        told[past.verdict.policy] = [*of_policy, past]
+    return [verdicts[-1] for verdicts in told.values() if _answers(verdicts, history, now)]
 
 
-def similar(one: int | None, other: int | None) -> bool:
-    """Whether two sizes are within a factor of two. An unknown size is similar to none.
+def _answers(of_policy: Sequence[PastVerdict], history: PastVerdicts, now: int) -> bool:
+    """Whether the newest verdict still counts: for its days, and a rejection until the inputs have moved as well."""
+    last = of_policy[-1]
+    if last.counts_as is None:
+        return False
+    if last.taken_back is not None and last.taken_back.for_good:
+        return True
+    if now - last.counts_from < retry_after_days(of_policy) * DAY_S:
+        return True
+    return last.counts_as == "reject" and not moved(last.verdict.input_bytes, history.input_bytes)
 
-    >>> similar(10, 20), similar(10, 21), similar(10, 5), similar(10, None)
-    (True, False, True, False)
+
+def retry_after_days(of_policy: Sequence[PastVerdict]) -> int:
+    """How long the newest verdict on a policy counts. After n without a clear answer: 3 days, doubled n - 1 times."""
+    outcome = of_policy[-1].counts_as or of_policy[-1].verdict.outcome
+    in_a_row = len(list(takewhile(lambda v: v.counts_as == outcome, reversed(of_policy))))
+    return RETRY_AFTER_DAYS[outcome] * (2 ** (in_a_row - 1) if outcome == "inconclusive" else 1)
+
+
+def moved(one: int | None, other: int | None) -> bool:
+    """Whether two sizes differ so much that a trial may end otherwise.
+
+    >>> moved(10, 12), moved(10, 13), moved(10, 8), moved(10, 7)
+    (False, True, True, True)
     """
     if one is None or other is None:
-        return False
-    return max(one, other) <= SIMILAR * min(one, other)
+        return True
+    return max(one, other) >= MOVED * min(one, other)
 
 
-def _same_query(verdict: Verdict, history: PastVerdicts) -> bool:
-    return (
+def similar(then: Mapping[str, int | None], now: Mapping[str, int | None], factor: float = SIMILAR) -> bool:
+    """Whether every table is of a similar size; an unknown size is similar to none.
+
+    Table by table, not in sum: beside a large table a small one may grow a hundredfold.
+
+    >>> similar({"sales": 10}, {"sales": 20}), similar({"sales": 10}, {"sales": 21}), similar({"sales": 10}, {})
+    (True, False, False)
+    >>> similar({"sales": 9_000, "days": 10}, {"sales": 9_000, "days": 1_000})
+    False
+    """
+    pairs = [(then.get(name), now.get(name)) for name in then.keys() | now.keys()]
+    return bool(pairs) and all(a is not None and b is not None and within(a, b, factor) for a, b in pairs)
+
+
+def _counts_here(verdict: Verdict, history: PastVerdicts) -> bool:
+    """The same query and context, on similar inputs."""
+    same = (
         history.canonical_fingerprint is not None
         and history.context_hash is not None
         and verdict.canonical_fingerprint == history.canonical_fingerprint
         and verdict.context_hash == history.context_hash
     )
+    then = verdict.conditions.proven.sizes if verdict.conditions else {}
+    return same and similar(then, history.sizes, history.similar_within)
 
 
 def _memory(reason: str, verdicts: Iterable[PastVerdict], history: PastVerdicts, now: int) -> Memory:
@@ -110,9 +151,11 @@ def _memory(reason: str, verdicts: Iterable[PastVerdict], history: PastVerdicts,
         ("history_outcome", outcome),
         ("history_input_bytes", last.verdict.input_bytes or 0),
         ("input_bytes", history.input_bytes or 0),
-        ("similar_within", SIMILAR),
+        ("similar_within", history.similar_within),
         ("judged_days_ago", (now - last.counts_from) // DAY_S),
         ("retry_after_days", RETRY_AFTER_DAYS[outcome]),
     )
+    if outcome == "reject":
+        arithmetic = (*arithmetic, ("retry_if_inputs_moved_by", MOVED))
     # A policy that was taken back is named by its promotion: naming the accepted verdict would mean relying on it.
     return Memory(reason, tuple(v.taken_back.promotion_id if v.taken_back else v.verdict.id for v in told), arithmetic)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from planopt_assets.decide.catalogue import CATALOGUE, RESULT_CHANGING, REWRITES
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.knob import Knob
@@ -59,6 +61,7 @@ def persons_limits(policy: Policy, limits: Knobs) -> Knobs:
     return Knobs(allow=tuple(name for name, _ in policy.settings), pin=limits.pin)
 
 
+@lru_cache(maxsize=1024)  # asked for every policy of every query, of a few dozen names
 def changes_results(name: str) -> bool:
     """Whether a setting may change results. An entry that ends with a dot is a prefix."""
     return any(name == other or (other.endswith(".") and name.startswith(other)) for other in RESULT_CHANGING)

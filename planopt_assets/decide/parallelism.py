@@ -1,20 +1,11 @@
-"""Settings whose best value depends on the number of cores: a value found on two cores does not fit two hundred.
-
-They are not part of the catalogue, because the catalogue is part of every input fingerprint.
-"""
+"""A warning for settings whose best value depends on the number of cores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from planopt_assets.model.policy import Policy
-
-BY_CORES = (
-    "spark.sql.shuffle.partitions",  # right_size_shuffle: at least one partition for each core
-    "spark.sql.adaptive.coalescePartitions.initialPartitionNum",  # the same, where it is set
-    "spark.sql.adaptive.advisoryPartitionSizeInBytes",  # split_skew: as many pieces as cores
-    "spark.sql.files.minPartitionNum",  # right_size_splits: so many tasks that no core is idle
-)
+from planopt_assets.model.setting import BY_CORES
 
 
 def by_cores(*policies: Policy) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Workload
 
 _PACKAGE = Path(__file__).parent.parent
+_NAMES = names.Names()  # of planopt's own code location
 
 
 def dagster_home(workload: Workload) -> Path:
@@ -39,12 +40,22 @@ def dagster_home(workload: Workload) -> Path:
     return home_path
 
 
-def register_queries(instance: dg.DagsterInstance, workload: Workload) -> None:
-    """Register one partition per query, in the order of the workload file. Other partitions are removed."""
+def register_queries(instance: dg.DagsterInstance, workload: Workload, called: names.Names = _NAMES) -> list[str]:
+    """Register one partition per query, in the order of the workload file. Returns the other ones, now removed."""
     wanted = [q.id for q in workload.queries]
-    for gone in set(instance.get_dynamic_partitions(names.PARTITIONS)) - set(wanted):
-        instance.delete_dynamic_partition(names.PARTITIONS, gone)
-    instance.add_dynamic_partitions(names.PARTITIONS, wanted)
+    removed = sorted(set(instance.get_dynamic_partitions(called.partitions)) - set(wanted))
+    for gone in removed:
+        instance.delete_dynamic_partition(called.partitions, gone)
+    instance.add_dynamic_partitions(called.partitions, wanted)
+    return removed
+
+
+def register_tables(instance: dg.DagsterInstance, workload: Workload) -> None:
+    """Register one partition per table, in the order of the workload file. Other partitions are removed."""
+    wanted = [t.name for t in workload.tables]
+    for gone in set(instance.get_dynamic_partitions(names.TABLE_PARTITIONS)) - set(wanted):
+        instance.delete_dynamic_partition(names.TABLE_PARTITIONS, gone)
+    instance.add_dynamic_partitions(names.TABLE_PARTITIONS, wanted)
 
 
 def run_loop(
@@ -55,6 +66,7 @@ def run_loop(
     *,
     priority: int = 0,
     named: Sequence[str] = (),
+    job: str = names.OPTIMIZE_SELECTED_JOB,
 ) -> tuple[str, Pins]:
     """Run the Dagster job for these queries in this process. Returns the run id and the table versions it read."""
     home = dagster_home(workload)
@@ -62,13 +74,14 @@ def run_loop(
     resource = WorkspaceResource(workload=str(workload.file)).listening(listener).naming(named)
     with dg.DagsterInstance.from_config(str(home)) as instance:
         register_queries(instance, workload)
+        register_tables(instance, workload)
         end_dead_runs(instance)
-        result = definitions.resolve_job_def(names.OPTIMIZE_SELECTED_JOB).execute_in_process(
+        result = definitions.resolve_job_def(job).execute_in_process(
             instance=instance,
             # Hardcoded, because Dagster copies a configurable resource, and the copy would have no listener.
-            resources={"workspace": dg.ResourceDefinition.hardcoded_resource(resource)},
+            resources={_NAMES.workspace: dg.ResourceDefinition.hardcoded_resource(resource)},
             run_config={
-                "ops": {"selected_queries": {"config": {"queries": list(query_ids)}}},
+                **_NAMES.run_config(query_ids, job=job),
                 "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
             },
             tags={names.PRIORITY_TAG: str(priority), PROCESS_TAG: this_process()},

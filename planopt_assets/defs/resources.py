@@ -11,6 +11,7 @@ import dagster as dg
 from dagster_pyspark import LazyPySparkResource
 from pydantic import PrivateAttr
 
+from planopt_assets.defs.names import Names
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.sessions.session import open_session, session_settings
 from planopt_assets.engine.workspace import Workspace
@@ -26,6 +27,13 @@ DEFAULT_WORKLOAD = "planopt.yaml"
 def workload_file() -> str:
     """The workload file of this code location: `PLANOPT_WORKLOAD`, or `planopt.yaml` in the working directory."""
     return os.environ.get(WORKLOAD_VARIABLE, DEFAULT_WORKLOAD)
+
+
+def workspace_of(context: dg.OpExecutionContext | dg.AssetExecutionContext, names: Names) -> WorkspaceResource:
+    """The workspace of a step. By key, because a prefix is part of the key."""
+    found = getattr(context.resources, names.workspace)
+    assert isinstance(found, WorkspaceResource)
+    return found
 
 
 class CheckedPySparkResource(LazyPySparkResource):
@@ -51,6 +59,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     _workspace: Workspace | None = PrivateAttr(default=None)
     _listener: Progress | None = PrivateAttr(default=None)
     _named: frozenset[str] | None = PrivateAttr(default=None)
+    _budget_s: float | None = PrivateAttr(default=None)
 
     def listening(self, listener: Progress) -> WorkspaceResource:
         """The same resource. It sends progress to `listener` (the terminal) and to Dagster's log."""
@@ -61,6 +70,11 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         """The same resource. A person named these queries: they run even if they ended a session before."""
         if self._named is None:  # `planopt run` knows it better than the configuration it makes
             self._named = frozenset(query_ids)
+        return self
+
+    def within(self, budget_s: float | None) -> WorkspaceResource:
+        """The same resource. The run may take so many seconds, instead of the workload's `per_run`."""
+        self._budget_s = budget_s
         return self
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
@@ -78,7 +92,14 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
             workload = load_workload(Path(self.workload))
             spark = CheckedPySparkResource.of(workload)
             self._workspace = Workspace(workload, lambda: spark.spark_session)
-        return Run(self._workspace, run_id, self._told(progress), by_hand=by_hand, named=self._named or ())
+        return Run(
+            self._workspace,
+            run_id,
+            self._told(progress),
+            by_hand=by_hand,
+            named=self._named or (),
+            budget_s=self._budget_s,
+        )
 
     def _told(self, progress: Progress) -> Progress:
         listener = self._listener

@@ -1,49 +1,88 @@
 """Turns a stage into assets. All five stages share this code."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
 from planopt_assets.defs import names
-from planopt_assets.defs.resources import WorkspaceResource
+from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.doc_links import doc_link
+from planopt_assets.defs.one_slot import warn_without_one_slot
+from planopt_assets.defs.resources import workspace_of
+from planopt_assets.defs.stage_metadata import stage_metadata, summaries
+from planopt_assets.defs.tables import table_observations
 from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.model.printable import printable
 
 Stage = Callable[[Run, Sequence[str]], list[StageResult]]
 
-QUERIES = dg.DynamicPartitionsDefinition(name=names.PARTITIONS)
 KINDS = {"spark", "deltalake"}
+PAGES = {
+    "observe": "observe.md",
+    "decide": "decide.md",
+    "replan": "replan.md",
+    "validate": "validate.md",
+    "promote": "using.md",
+    "readiness": "tables.md",
+    "maintain": "layouts.md",
+}
 
 
-def stage_assets(stage: str, work: Stage, *, deps: Sequence[str], descriptions: dict[str, str]) -> dg.AssetsDefinition:
+def stage_assets(
+    location: CodeLocation,
+    stage: str,
+    work: Stage,
+    *,
+    deps: Mapping[str, Sequence[dg.AssetKey]],
+    descriptions: dict[str, str],
+    freshness: dg.FreshnessPolicy | None = None,
+) -> dg.AssetsDefinition:
     """One step per stage. It runs all queries of the run, and materializes the stage's Delta tables per query."""
     assets = names.ASSETS[stage]
+    called = location.names
+    keys = {asset: called.asset_key(asset) for asset in assets}
     specs = [
         dg.AssetSpec(
-            asset,
-            group_name=stage,
-            deps=deps,
-            partitions_def=QUERIES,
+            keys[asset],
+            group_name=called.group(stage),
+            deps=deps[asset],
+            partitions_def=location.queries,
             description=descriptions[asset],
             kinds=KINDS,
+            owners=location.owners,
+            freshness_policy=freshness,
+            metadata=doc_link(PAGES[stage]),
         )
         for asset in assets
     ]
 
-    @dg.multi_asset(name=stage, specs=specs, pool=names.POOL, backfill_policy=dg.BackfillPolicy.single_run())
-    def step(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult[Any]]:
-        alone = context.job_def.asset_layer.selected_asset_keys == {dg.AssetKey(a) for a in assets}
+    @dg.multi_asset(
+        name=called.named(stage),
+        specs=specs,
+        pool=names.POOL,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        required_resource_keys={called.workspace},
+    )
+    def step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
+        workspace = workspace_of(context, called)
+        alone = context.job_def.asset_layer.selected_asset_keys == set(keys.values())
         queries = list(context.partition_keys)
         named = queries if len(queries) == 1 else []  # a range is whatever lies in it
         run = workspace.naming(named).run(context.run.run_id, progress_to_log(context), by_hand=alone)
-        for result in run_stage(work, run, queries):
+        warn_without_one_slot(context)
+        results = run_stage(work, run, queries)
+        for result in results:
             for asset in assets:
-                metadata = stage_metadata(run, asset, result)
-                context.add_asset_metadata(metadata, asset_key=asset, partition_key=result.query_id)
+                metadata = stage_metadata(called, run, stage, asset, result)
+                context.add_asset_metadata(metadata, asset_key=keys[asset], partition_key=result.query_id)
+        for observation in table_observations(called, run, stage, queries):
+            context.log_event(observation)
         for asset in assets:
-            yield dg.MaterializeResult(asset_key=asset)
+            yield dg.MaterializeResult(asset_key=keys[asset])
+        for summary in summaries(called, run, stage, results):
+            context.log_event(summary)
 
     return step
 
@@ -55,38 +94,6 @@ def run_stage(work: Stage, run: Run, query_ids: Sequence[str]) -> list[StageResu
     except PlanoptError as error:
         # `from None`: else Dagster would log Spark's text, which may contain a marked secret.
         raise dg.Failure(description=printable(str(error)), metadata=error.facts(), allow_retries=False) from None
-
-
-def stage_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
-    """Metadata of one query: numbers, which Dagster plots over time, and text."""
-    return {
-        "summary": result.summary,
-        "changed": int(result.changed),
-        **result.numbers,
-        **result.words,
-        "details": dg.MetadataValue.md(result.markdown or result.summary),
-        "dagster/uri": f"{run.workload.store}/{asset}",
-        "dagster/table_name": asset,
-        **column_lineage(result),
-    }
-
-
-def column_lineage(result: StageResult) -> dict[str, Any]:
-    """The origins of the result's columns in Dagster's format. Tables have their names from the workload.
-
-    Dagster holds one column per name, so the origins of two columns with the same name are merged.
-    """
-    origins: dict[str, dict[tuple[str, str], None]] = {}
-    for name, made_from in result.columns:
-        found = origins.setdefault(name, {})
-        found.update(dict.fromkeys((table, column) for table, _, column in (o.partition(".") for o in made_from)))
-    if not origins:
-        return {}
-    deps = {
-        name: [dg.TableColumnDep(asset_key=dg.AssetKey(table), column_name=column) for table, column in found]
-        for name, found in origins.items()
-    }
-    return {"dagster/column_lineage": dg.TableColumnLineage(deps_by_column=deps)}
 
 
 def progress_to_log(context: dg.AssetExecutionContext | dg.OpExecutionContext) -> Callable[[str, str, str], None]:

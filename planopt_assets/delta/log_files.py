@@ -22,6 +22,7 @@ _NAME = re.compile(
     r"|(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
     r"|(?P<uuid>[0-9a-fA-F-]{36})\.(?:json|parquet)))"
 )
+_HADOOP = re.compile(r"\.(?P<version>\d{20})\.json\.crc")
 
 
 class LogFiles:
@@ -33,6 +34,8 @@ class LogFiles:
         self._folder = _file_system(location)
         self._commits: dict[int, int] = {}  # version -> size
         self._checksums: set[int] = set()
+        self._hadoop: set[int] = set()  # versions whose commit has a checksum of Hadoop's beside it
+        self._size = (0, 0)
         self._checkpoints: dict[int, dict[str, set[str]]] = {}  # version -> the files of each of its checkpoints
         self._last_read = ("", b"")  # the head is replayed, asked for its time and hashed: read once
         self._list()
@@ -42,6 +45,16 @@ class LogFiles:
                 where=f"table {table}",
                 fix="check the path in the workload file; it must be a folder that holds `_delta_log`",
             )
+
+    @property
+    def folder(self) -> FileSystem:
+        """The table's folder, by paths relative to it."""
+        return self._folder
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many files the log has, and their bytes; checksums of Hadoop do not count."""
+        return self._size
 
     def newest(self) -> int:
         """The version a reader sees now."""
@@ -103,7 +116,10 @@ class LogFiles:
         return f"checkpoint {_hash(*(self._read(n) if n.endswith('.json') else self._footer(n) for n in names))}"
 
     def checkpoint_actions(self, name: str, kinds: tuple[str, ...]) -> Iterator[Json]:
-        """Some kinds of a checkpoint's actions. The column with the list of files, often huge, is not read."""
+        """Some kinds of a checkpoint's actions, or single fields of them (`add.path`). Nothing else is read.
+
+        The list of files is often huge, above all for its statistics.
+        """
         if name.endswith(".json"):
             yield from self._lines(name)
             return
@@ -113,9 +129,9 @@ class LogFiles:
         try:
             with self._folder.open_input_file(f"{LOG}/{name}") as source:
                 parquet = pq.ParquetFile(source)
-                columns = [kind for kind in kinds if kind in parquet.schema_arrow.names]
+                columns = [kind for kind in kinds if kind.partition(".")[0] in parquet.schema_arrow.names]
                 for batch in parquet.iter_batches(columns=columns):
-                    for kind in columns:
+                    for kind in batch.schema.names:
                         yield from ({kind: action} for action in batch.column(kind).drop_null().to_pylist())
         except (OSError, pa.ArrowException) as error:
             raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}", name) from error
@@ -129,6 +145,18 @@ class LogFiles:
         except orjson.JSONDecodeError:
             return {}
         return noted if isinstance(noted, dict) else {}
+
+    @property
+    def lost_commits(self) -> tuple[int, ...]:
+        """Versions after the newest one of which Hadoop's checksum is still there: their commits were deleted."""
+        return tuple(sorted(v for v in self._hadoop if v > self._last()))
+
+    def with_hadoop_checksums(self, version: int) -> Iterator[tuple[str, bytes, bytes]]:
+        """Commits that readers of a version replay, with their content and the checksum that Hadoop left beside it."""
+        for at in self.commits(version):
+            if at in self._hadoop:
+                name = _commit_name(at)
+                yield name, self._read(name), self._read(f".{name}.crc")
 
     def damaged(self, what: str, name: str = "") -> TableUnreadable:
         """The error for a damaged log; `name` is that of the file, where one is to blame."""
@@ -154,7 +182,10 @@ class LogFiles:
             found = self._folder.get_file_info(FileSelector(LOG, allow_not_found=True))
         except (OSError, ValueError) as error:
             raise self._unreachable(error) from error
-        for file in found:
+        own = [file for file in found if file.is_file and not file.base_name.startswith(".")]
+        self._size = (len(own), sum(file.size for file in own))
+        self._hadoop = {int(m["version"]) for file in found if (m := _HADOOP.fullmatch(file.base_name))}
+        for file in own:
             if (match := _NAME.fullmatch(file.base_name)) is None:
                 continue
             version = int(match["version"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planopt_assets.engine.capture.capture import Capture
 from planopt_assets.engine.capture.inspector import Inspector
 from planopt_assets.engine.capture.scans import ScanReader
+from planopt_assets.engine.delta.clones import Clones
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.registry import Registry
 from planopt_assets.engine.execution.blame import blamed
@@ -41,9 +42,18 @@ if TYPE_CHECKING:
     from planopt_assets.model.bundle import Planned
     from planopt_assets.model.inputs import PinnedTable
     from planopt_assets.model.plan import Plan
-    from planopt_assets.model.scan import ScanFacts
+    from planopt_assets.model.scan import ScanFacts, TableScanInfo
     from planopt_assets.model.table_facts import TableFacts
     from planopt_assets.model.workload import CaptureTier, Query, Workload
+
+
+class Replanned(NamedTuple):
+    """A query planned without running it: what Spark told, the plan, its scans, and what their tables offer."""
+
+    planned: Planned
+    initial: Plan
+    scans: tuple[ScanFacts, ...]
+    offers: dict[str, TableScanInfo]
 
 
 class Workspace:
@@ -64,6 +74,7 @@ class Workspace:
         self._sessions: dict[Session, SparkSession] = {}
         self._executions = 0
         self._has_run: set[str] = set()  # ids of queries that ran as they are, every binding
+        self._held: ExitStack | None = None
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
 
     @cached_property
@@ -132,6 +143,7 @@ class Workspace:
     def isolated(self, arm: Arm) -> SparkSession:
         """A session of its own with an arm's settings, and with its tables as lazy views; nothing leaks back."""
         if arm.session not in self._sessions:
+            self._hold()
             session = self.spark.newSession()
             for name, _ in arm.policy.settings:
                 check_settable(session, name, where=arm.policy.id)
@@ -144,6 +156,13 @@ class Workspace:
                 self._names.setdefault(plain_path(table.location), table.name)
             self._sessions[arm.session] = session
         return self._sessions[arm.session]
+
+    def _hold(self) -> None:
+        """Say which versions this run reads, until it ends: `planopt maintain --vacuum` leaves their files."""
+        if self._held is None and "://" not in self.workload.store:
+            Clones(self.workload.store).sweep()  # what a killed run left behind
+            self._held = ExitStack()
+            self._held.enter_context(Clones(self.workload.store).holding(self.tables, f"run-{self._unique}"))
 
     def frame(self, query: Query, binding: int, arm: Arm) -> DataFrame:
         """The query as a DataFrame in an arm, built anew each time, and through the gate before it runs."""
@@ -231,24 +250,21 @@ class Workspace:
         self._executions += 1
         return f"{query.id}#{binding}/{arm.policy.id}/{self._unique}-{self._executions}"
 
-    def replanned(self, query: Query, binding: int, arm: Arm) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
+    def replanned(self, query: Query, binding: int, arm: Arm) -> Replanned:
         """The query planned once more, with all that is kept of planning; nothing is executed."""
         with self.serving(query, arm):
             return self._replanned(query, binding, arm)
 
-    def _replanned(self, query: Query, binding: int, arm: Arm) -> tuple[Planned, Plan, tuple[ScanFacts, ...]]:
+    def _replanned(self, query: Query, binding: int, arm: Arm) -> Replanned:
         frame = self.frame(query, binding, arm)
         execution: Any = with_digest(frame)._jdf.queryExecution()
         seen = self.capture.read(execution.executedPlan(), "initial")
         optimized = self.capture.jvm.tree(execution.optimizedPlan())
         asked = self.capture.scans(execution.executedPlan())
-        scans = self.instruments.scans.planned(execution.executedPlan(), asked, seen.tree, optimized).facts
+        scans = self.instruments.scans.planned(execution.executedPlan(), asked, seen.tree, optimized)
         inspector = self.instruments.inspector
-        return (
-            inspector.planned(self.isolated(arm), frame, execution, inspector.analyzed(frame), optimized),
-            seen.plan,
-            scans,
-        )
+        told = inspector.planned(self.isolated(arm), frame, execution, inspector.analyzed(frame), optimized)
+        return Replanned(told, seen.plan, scans.facts, scans.offers)
 
     @property
     def broadcast_threshold(self) -> int:
@@ -283,10 +299,14 @@ class Workspace:
 
     def effective_settings(self, names: Iterable[str]) -> dict[str, str]:
         """What these settings are in this Spark; one it does not know or holds as another type is an error."""
-        memory = self.spark.sparkContext.getConf().get("spark.driver.memory", "1g")
-        return {**self.knobs.effective(names), "cores": str(self.cores), "driver_memory": str(memory)}
+        conf = self.spark.sparkContext.getConf()
+        memory = {f"{who}_memory": str(conf.get(f"spark.{who}.memory", "1g")) for who in ("driver", "executor")}
+        return {**self.knobs.effective(names), "cores": str(self.cores), **memory}
 
     def close(self) -> None:
         """Forget the isolated sessions; the Spark session itself belongs to the process."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
         self._sessions.clear()
         self.frames.forget()

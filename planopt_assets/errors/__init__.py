@@ -2,6 +2,7 @@
 
 PLN-0xx  workload file        PLN-1xx  SQL gate          PLN-2xx  Spark, Java, tables
 PLN-3xx  store                PLN-4xx  promotion         PLN-5xx  command line and Dagster
+PLN-6xx  layouts and upkeep of tables
 
 One file per area. Import them from here.
 """
@@ -12,12 +13,15 @@ from planopt_assets.errors.base import (
     PlanoptError,
 )
 from planopt_assets.errors.commands import (
+    AlertNotSent,
+    BaselineUnreadable,
     FolderNotWritable,
     NotExportable,
     NothingToRun,
     RunFailed,
     ToolMissing,
     UnknownQuery,
+    UnknownTable,
 )
 from planopt_assets.errors.engine import (
     CallableUnusable,
@@ -38,6 +42,15 @@ from planopt_assets.errors.engine import (
     SparkFailed,
     TableUnreadable,
 )
+from planopt_assets.errors.maintenance import (
+    LayoutNotTried,
+    MaintenanceConflict,
+    MaintenanceFailed,
+    MaintenanceRefused,
+    TableReplaced,
+    UndoRefused,
+    VacuumRefused,
+)
 from planopt_assets.errors.promotion import (
     ChainBroken,
     NothingToChange,
@@ -55,6 +68,7 @@ from planopt_assets.errors.sql_gate import (
     SqlTooLarge,
 )
 from planopt_assets.errors.store import (
+    NativeUnusable,
     NothingToAccept,
     RowDamaged,
     RowNotFound,
@@ -65,6 +79,7 @@ from planopt_assets.errors.store import (
 )
 from planopt_assets.errors.workload import (
     BindingsDiffer,
+    DuplicateDestination,
     DuplicateKey,
     DuplicateQueryId,
     DuplicateTable,
@@ -89,9 +104,12 @@ from planopt_assets.errors.workload import (
 )
 
 __all__ = [
+    "AlertNotSent",
+    "BaselineUnreadable",
     "BindingsDiffer",
     "CallableUnusable",
     "ChainBroken",
+    "DuplicateDestination",
     "DuplicateKey",
     "DuplicateQueryId",
     "DuplicateTable",
@@ -106,8 +124,13 @@ __all__ = [
     "KnobConflict",
     "KnobMistyped",
     "KnobUnknown",
+    "LayoutNotTried",
+    "MaintenanceConflict",
+    "MaintenanceFailed",
+    "MaintenanceRefused",
     "MalformedYaml",
     "MissingField",
+    "NativeUnusable",
     "NotExactlyOne",
     "NotExportable",
     "NothingToAccept",
@@ -142,11 +165,15 @@ __all__ = [
     "StoreTooSlow",
     "StoreUnreadable",
     "StoreWriteFailed",
+    "TableReplaced",
     "TableUnreadable",
     "ToolMissing",
+    "UndoRefused",
     "UnknownField",
     "UnknownQuery",
+    "UnknownTable",
     "UnsupportedVersion",
+    "VacuumRefused",
     "VerdictSpent",
     "VerdictStale",
     "WorkloadError",

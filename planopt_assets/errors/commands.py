@@ -11,6 +11,12 @@ class UnknownQuery(PlanoptError):
     code = "PLN-501"
 
 
+class UnknownTable(PlanoptError):
+    """A command names a table that the workload file does not have."""
+
+    code = "PLN-509"
+
+
 class RunFailed(PlanoptError):
     """The Dagster run did not succeed."""
 
@@ -39,3 +45,16 @@ class FolderNotWritable(PlanoptError):
     """A folder that a command has to write to cannot be written."""
 
     code = "PLN-506"
+
+
+class AlertNotSent(PlanoptError):
+    """A destination of `alerts:` did not take a message."""
+
+    code = "PLN-507"
+    passing: bool = False  # the same message may be taken a little later
+
+
+class BaselineUnreadable(PlanoptError):
+    """The baseline of `planopt gate` cannot be read."""
+
+    code = "PLN-508"

@@ -41,12 +41,35 @@ class StoreTooSlow(PlanoptError):
     code = "PLN-306"
 
 
+class NativeUnusable(PlanoptError):
+    """A native library gave up (a panic is no `Exception` in Python), or cannot work in a forked process."""
+
+    code = "PLN-308"
+
+    @classmethod
+    def by(cls, panic: BaseException) -> NativeUnusable:
+        """
+        >>> print(NativeUnusable.by(SystemExit("Forked process detected")))
+        PLN-308 native library: SystemExit: Forked process detected. Fix: start worker processes with `spawn` or \
+`forkserver` instead of `fork`, or report it
+        """
+        said = f"{type(panic).__name__}: {str(panic).strip().partition(chr(10))[0][:300]}"
+        fix = "start worker processes with `spawn` or `forkserver` instead of `fork`, or report it"
+        return cls(said, where="native library", fix=fix)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether this is the panic of a Rust library: a `BaseException` whose class nobody can import."""
+    return type(error).__name__ == "PanicException"
+
+
 class RowDamaged(PlanoptError):
     """A stored row has a field that planopt did not write so. `query_id` is empty where the row does not tell it.
 
     >>> print(RowDamaged("it is null", table="verdicts", column="policy", query_id="daily", run_id="r1"))
-    PLN-307 query daily: column policy of table verdicts, stored by run r1: it is null. Fix: restore the row from a \
-backup of the store, or delete it: what it said is then found out again
+    PLN-307 query daily: column policy of table verdicts, stored by run r1: it is null. Fix: run `planopt \
+repair`, which leaves out a file that is not as it was written. If it finds no damage, delete the row: what it said is \
+then found out again
     """
 
     code = "PLN-307"
@@ -57,7 +80,8 @@ backup of the store, or delete it: what it said is then found out again
         super().__init__(
             f"column {column} of table {table}{by}: {why}",
             where=f"query {query_id}" if query_id else f"a row of table {table}",
-            fix="restore the row from a backup of the store, or delete it: what it said is then found out again",
+            fix="run `planopt repair`, which leaves out a file that is not as it was written. If it finds no damage, "
+            "delete the row: what it said is then found out again",
         )
 
     def facts(self) -> dict[str, str]:

@@ -123,7 +123,7 @@ class YamlTooComplex(WorkloadError):
 
 
 class NotExactlyOne(WorkloadError):
-    """A query needs exactly one of `sql`, `sql_file`, `python`; a table exactly one of `path`, `catalog`."""
+    """Exactly one is needed: `sql`, `sql_file` or `python`; `path` or `catalog`; `url` or `url_env`."""
 
     code = "PLN-017"
 
@@ -144,6 +144,12 @@ class StoreOverlapsTable(WorkloadError):
     """The store lies inside a table's folder, or a table inside the store."""
 
     code = "PLN-020"
+
+
+class DuplicateDestination(WorkloadError):
+    """Two destinations of alerts have the same name."""
+
+    code = "PLN-021"
 
 
 class WorkloadErrors(PlanoptError):

@@ -12,6 +12,7 @@ from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.engine.frames.carried import not_carried
 from planopt_assets.errors import NotExportable
 from planopt_assets.job.json_stream import json_object
+from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.redaction import redact
@@ -36,9 +37,14 @@ class Exported:
     promotion_id: str | None
     sql: str | None  # with hints and rewrites; None if the query is Python or its text has a secret
     missing: str = ""  # why no format can hold the policy
+    own: tuple[tuple[str, str], ...] = ()  # the user's own values of what the policy sets, by the workload file
+    suspended: str = ""  # why it is exported as original
+    conditions: Conditions | None = None  # where it was proven: nobody checks it after the export
 
     @property
     def headline(self) -> str:
+        if self.suspended:
+            return f"{self.query_id}: original, nothing to set: {self.suspended}"
         if self.policy == ORIGINAL:
             return f"{self.query_id}: original, nothing to set"
         return f"{self.query_id}, generation {self.generation}: {self.policy.describe()}"
@@ -67,15 +73,32 @@ class Exported:
             "depends_on_cores": list(by_cores(self.policy)),
             "sql": self.sql,
             "not_exported": self.missing or None,
+            "suspended": self.suspended or None,
+            "conditions": self.conditions.facts() if self.conditions else None,
         }
 
 
-def exported(query: Query, promotion: Promotion | None) -> Exported:
-    """A query with its policy in force, ready for export."""
-    policy = promotion.policy if promotion else ORIGINAL
+def exported(
+    query: Query, promotion: Promotion | None, session: Iterable[tuple[str, str]] = (), suspended: str = ""
+) -> Exported:
+    """A query with its policy in force, ready for export; as original while that is suspended.
+
+    `session` is what the workload file sets.
+    """
+    policy = promotion.policy if promotion and not suspended else ORIGINAL
     text, missing = _text(query, policy)
     generation = promotion.generation if promotion else 0
-    return Exported(query.id, generation, policy, promotion.id if promotion else None, text, missing)
+    return Exported(
+        query.id,
+        generation,
+        policy,
+        promotion.id if promotion else None,
+        text,
+        missing,
+        own=tuple((name, value) for name, value in session if name in dict(policy.settings)),
+        suspended=f"generation {generation} is suspended: {suspended}" if suspended else "",
+        conditions=promotion.conditions if promotion else None,
+    )
 
 
 def _text(query: Query, policy: Policy) -> tuple[str | None, str]:
@@ -171,10 +194,15 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> str | None:
 
 
 def _sql(query: Exported) -> list[str]:
-    """The query between SET and RESET, so the settings hold for this query only."""
-    settings = query.policy.settings
+    """The query between two SETs, so the settings hold for this query only, and yours are there again after it.
+
+    SQL cannot ask for a setting. Your value is the one that the workload file declares. Where it declares none, RESET
+    brings back that of the application.
+    """
+    settings, own = query.policy.settings, dict(query.own)
     text = [f"{query.sql.strip().removesuffix(';').rstrip()};"] if query.sql else ["-- run the query here"]
-    return [*(f"SET {name}={value};" for name, value in settings), *text, *(f"RESET {name};" for name, _ in settings)]
+    after = [f"SET {name}={own[name]};" if name in own else f"RESET {name};" for name, _ in settings]
+    return [*(f"SET {name}={value};" for name, value in settings), *text, *after]
 
 
 def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from planopt_assets.job.deadline import answer_within
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("planopt")
 SOURCE = "production"
+TIMEOUT_S = 2.0  # for reading the store, and for recording
 _MOST_WAITING = 8  # queries whose frames have not run yet; each frame holds a session
 
 
@@ -47,7 +51,12 @@ class ProductionLog:
     def __init__(self, found: InForce, timeout_s: float, run_id: str) -> None:
         self._found, self._timeout_s, self._run_id = found, timeout_s, run_id
         self._waiting: list[Use] = []
+        self._process = os.getpid()
         self.in_block = False  # a `with` block records at its end, after all of its actions
+
+    @property
+    def query_id(self) -> str:
+        return self._found.query_id
 
     def keep(self, use: Use) -> None:
         if not self._found.observable:
@@ -58,31 +67,50 @@ class ProductionLog:
                 _OPEN.append(self)
             del _OPEN[:-_MOST_WAITING]
 
-    def flush(self) -> None:
-        """Record what has run. Frames that have not run yet are kept for the next flush."""
+    @property
+    def of_this_process(self) -> bool:
+        """A forked child has a copy of what waits. Only the parent, in whose Spark it ran, records it."""
+        return self._process == os.getpid()
+
+    def flush(self, seconds: float | None = None) -> None:
+        """Record what has run, within the time limit. Frames that have not run yet are kept for the next flush."""
         waiting, self._waiting = self._waiting, []
-        ran: list[Execution] = []
-        lineage: list[Edge] = []
-        for use in waiting:
+        if waiting and self.of_this_process:
             try:
-                found = use.session.runs(use.frame, self._ran_as(use))
+                idle = answer_within(self._timeout_s if seconds is None else seconds, lambda: self._record(waiting))
+            except TimeoutError:
+                LOG.warning("%s: the run may not be recorded: Spark or the store is slow", self._found.query_id)
             except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's job
                 LOG.warning("%s: the run was not recorded: %s", self._found.query_id, first_line(error))
-                continue
-            if not found:
-                self._waiting.append(use)
-            ran += found
-            lineage += [edge for one in found for edge in edges(one.query_id, SOURCE, one.id, [self._parent(use)])]
-        if ran:
-            self._append(waiting[0], ran, lineage)
+            else:
+                self._waiting += idle
         with _LOCK:
             if not self._waiting and self in _OPEN:
                 _OPEN.remove(self)
 
+    def _record(self, waiting: Sequence[Use]) -> list[Use]:
+        """Those that have not run yet."""
+        ran: list[Execution] = []
+        lineage: list[Edge] = []
+        idle: list[Use] = []
+        for use in waiting:
+            try:
+                found = use.session.runs(use.frame, self._ran_as(use))
+            except Exception as error:  # noqa: BLE001  # the others are recorded all the same
+                LOG.warning("%s: the run was not recorded: %s", self._found.query_id, first_line(error))
+                continue
+            if not found:
+                idle.append(use)
+            ran += found
+            lineage += [edge for one in found for edge in edges(one.query_id, SOURCE, one.id, [self._parent(use)])]
+        if ran:
+            self._append(waiting[0], ran, lineage)
+        return idle
+
     def _ran_as(self, use: Use) -> RanAs:
         from planopt_assets.engine.user_job.production import RanAs
 
-        return RanAs(self._found.query_id, use.policy.id, use.binding, use.reason)
+        return RanAs(self._found.query_id, use.policy.id, use.binding, use.reason, control=self._found.control)
 
     def _parent(self, use: Use) -> str:
         """The parent of a run in lineage: the promotion of its policy, else the policy."""
@@ -94,29 +122,24 @@ class ProductionLog:
         assert workload is not None, "only what is observable is kept"
         store = Store(workload.store, workload.name, lambda: use.session.spark)
         stage = f"{SOURCE}:{uuid.uuid4().hex}"  # unique per flush: one log flushes several times in a run
-        try:
-            answer_within(
-                self._timeout_s,
-                lambda: store.append(self._run_id, stage, {EXECUTIONS: ran, EDGES: lineage}),
-            )
-        except TimeoutError:
-            LOG.warning("%s: the run may not be recorded: the store is slow", self._found.query_id)
-        except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's job
-            LOG.warning("%s: the run was not recorded: %s", self._found.query_id, first_line(error))
-        else:
-            LOG.debug("%s: %d runs recorded", self._found.query_id, len(ran))
+        store.append(self._run_id, stage, {EXECUTIONS: ran, EDGES: lineage})
+        LOG.debug("%s: %d runs recorded", self._found.query_id, len(ran))
 
 
 _OPEN: list[ProductionLog] = []
 _LOCK = Lock()
 
 
-def flush_all(*, at_exit: bool = False) -> None:
-    """Record runs made outside a `with` block."""
+def flush_all(timeout_s: float = TIMEOUT_S, *, at_exit: bool = False) -> None:
+    """Record runs made outside a `with` block, within the time limit in all: what is left waits for the next flush."""
+    ends_at = monotonic() + timeout_s
     with _LOCK:
-        waiting = [log for log in _OPEN if at_exit or not log.in_block]
+        waiting = [log for log in _OPEN if (at_exit or not log.in_block) and log.of_this_process]
     for log in waiting:
-        log.flush()
+        if (left := ends_at - monotonic()) > 0:
+            log.flush(left)
+        elif at_exit:
+            LOG.warning("%s: the run was not recorded: no time is left", log.query_id)
 
 
 atexit.register(flush_all, at_exit=True)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.frames.callables import build_frame
 from planopt_assets.errors import NothingToRun, PlanoptError
+from planopt_assets.job.fit import fitting_policy
 from planopt_assets.job.in_force import InForce, read_in_force
-from planopt_assets.job.production_log import LOG, ProductionLog, Use, first_line, flush_all
+from planopt_assets.job.production_log import LOG, TIMEOUT_S, ProductionLog, Use, first_line, flush_all
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.observe.sql.same_query import same_text, why_different
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from planopt_assets.engine.user_job.user_session import DataFrame, SparkSession
     from planopt_assets.model.workload import Workload
 
-TIMEOUT_S = 2.0
+_CONNECT = "the policy cannot be applied: a Spark Connect session cannot be copied"
+_COMMAND = "the policy cannot be applied: the text is no plain query, so it runs once, in your session"
 _NO_FRAME = "the policy cannot be applied: hints need a frame, and the job returns none"
 
 
@@ -42,9 +44,11 @@ def tuned(
     The store is read once, here, without Spark. At the end of the block the runs are recorded with purpose `production`
     and this `run_id`. Without a block they are recorded at the next `tuned`, or when Python ends.
     """
-    flush_all()
-    found = read_in_force(workload, query_id, timeout_s=timeout_s)
-    return Tuned(spark, found, ProductionLog(found, timeout_s, run_id or str(uuid.uuid4())))
+    flush_all(timeout_s)
+    run_id = run_id or str(uuid.uuid4())
+    drawn = run_id if _is_classic(spark) else None  # without a policy there is nothing to compare with
+    found = read_in_force(workload, query_id, timeout_s=timeout_s, run_id=drawn)
+    return Tuned(spark, found, ProductionLog(found, timeout_s, run_id))
 
 
 class Tuned:
@@ -72,6 +76,7 @@ class Tuned:
             "policy_id": self.policy.id,
             "policy": self.policy.describe(),
             "applied": not self.reason,
+            "control": self._found.control,
             "reason": self.reason,
         }
 
@@ -89,20 +94,24 @@ class Tuned:
             if args is None and len(query.bindings) == 1:
                 args = dict(query.bindings[0])
         given = dict(args) if args else None
-        if difference := self._difference(text):
-            self._tell(ORIGINAL, difference)
+        if why := self._unchanged(text):
+            self._tell(ORIGINAL, why)
             return self._spark.sql(text, args=given)
         wanted = text
         return self._frame(
             lambda session: session.sql(wanted, given), lambda: self._spark.sql(wanted, args=given), given
         )
 
-    def frame(self, frame: DataFrame) -> DataFrame:
+    def frame(self, frame: DataFrame, args: Mapping[str, Any] | None = None) -> DataFrame:
         """The user's frame under the policy. If the policy cannot be applied, the frame itself.
 
-        A frame keeps the scan settings of its session. A policy with scan settings needs `run` or `sql`.
+        A frame keeps the scan settings of its session. A policy with scan settings needs `run` or `sql`. `args` are the
+        parameter values that the frame was made with: a frame does not tell them.
         """
-        return self._frame(lambda session: session.adopt(frame), lambda: frame, None)
+        if not _is_classic(self._spark):
+            self._tell(ORIGINAL, _CONNECT)
+            return frame
+        return self._frame(lambda session: session.adopt(frame), lambda: frame, args)
 
     def run(self, job: Callable[..., Any] | None = None, **parameters: Any) -> Any:
         """What `job(session, **parameters)` returns. The default job is the workload's Python query.
@@ -143,13 +152,13 @@ class Tuned:
         Building a frame runs nothing, so it may be repeated. The last attempt raises the user's own mistakes as Spark
         reports them.
         """
-        policy, reason = (ORIGINAL, self._found.reason) if self._found.reason else (self._found.policy, "")
+        policy, reason = self._fitting(parameters)
         for attempt in dict.fromkeys((policy, ORIGINAL)):
             try:
                 session = self._open(attempt)
                 frame = build(session)
             except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-                reason = reason or _not_applied(error)
+                reason = reason if attempt == ORIGINAL and reason else _not_applied(error)
             else:
                 self._keep(session, attempt, reason, parameters, frame)
                 return frame
@@ -164,7 +173,10 @@ class Tuned:
         """
         from planopt_assets.engine.user_job.user_session import DataFrame
 
-        policy, reason = (ORIGINAL, self._found.reason) if self._found.reason else (self._found.policy, "")
+        if not _is_classic(self._spark):
+            self._tell(ORIGINAL, _CONNECT)
+            return job(self._spark)
+        policy, reason = self._fitting(parameters or None)
         if policy.rewrites:
             policy, reason = ORIGINAL, f"the policy cannot be applied: {policy.describe()} needs the query's text"
         waits = bool(policy.hints) and not declared
@@ -173,7 +185,7 @@ class Tuned:
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             self._tell(ORIGINAL, reason or _not_applied(error))
             return job(self._spark)
-        reason, result = reason or why, None
+        reason, result = why or reason, None
         try:
             result = job(session.spark)
         finally:
@@ -185,11 +197,11 @@ class Tuned:
         if not isinstance(result, DataFrame):
             return result
         try:
-            if waits and not reason:
+            if waits and not why:
                 session.resume()
             frame, held = session.with_hints(result), session.policy
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            reason = reason or _not_applied(error)
+            reason = reason if session.policy == ORIGINAL and reason else _not_applied(error)
             frame, held = self._without_policy(session, result)
         self._keep(session, held, reason, parameters, frame)
         return frame
@@ -213,10 +225,19 @@ class Tuned:
             return self._open(ORIGINAL), _not_applied(error)
         return session, ""
 
+    def _fitting(self, parameters: Mapping[str, Any] | None) -> tuple[Policy, str]:
+        """What of the policy in force was proven for this session and these values, and why the rest was not."""
+        try:
+            return fitting_policy(self._found, self._spark, parameters)
+        except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
+            return ORIGINAL, _not_applied(error)
+
     def _open(self, policy: Policy) -> PolicySession:
         from planopt_assets.engine.user_job.policy_session import PolicySession
 
-        return PolicySession(self._spark, policy, self._found.workload.tables if self._found.workload else ())
+        tables = self._found.workload.tables if self._found.workload else ()
+        proven = self._found.proven[0].proven.tables if self._found.proven and policy != ORIGINAL else ()
+        return PolicySession(self._spark, policy, tables, proven)
 
     def _keep(
         self, session: PolicySession, policy: Policy, reason: str, parameters: Mapping[str, Any] | None, frame: Any
@@ -232,22 +253,33 @@ class Tuned:
         query = self._found.query_id
         if not reason:
             LOG.info("%s runs under generation %d: %s", query, self.generation, policy.describe())
+        elif policy != ORIGINAL:
+            LOG.warning(
+                "%s runs under a part of generation %d: %s: %s", query, self.generation, policy.describe(), reason
+            )
         elif reason != self._found.reason:
             LOG.warning("%s does not run under generation %d: %s", query, self.generation, reason)
         elif self._found.failure is None:
             LOG.info("%s runs as original: %s", query, reason)
 
-    def _difference(self, text: str) -> str:
-        """Why a text is not the declared query. Empty if it is."""
+    def _unchanged(self, text: str) -> str:
+        """Why a text runs unchanged in the user's session, and only there. Empty if a policy can be applied to it."""
+        from planopt_assets.engine.gate.sql_gate import is_plain_query
+
         query = self._found.query
         if query is None:
             return self._found.reason
+        if not _is_classic(self._spark):
+            return _CONNECT
         if query.sql is None:
             return "the declared query is Python, but this is SQL"
-        if same_text(text, query.sql):
-            return ""
+        if not same_text(text, query.sql) and (different := self._difference(text, query.sql)):
+            return different
+        return "" if is_plain_query(self._spark, text) else _COMMAND
+
+    def _difference(self, text: str, declared: str) -> str:
         try:
-            return why_different(text, query.sql, self._open(ORIGINAL).schemas(f"{text} {query.sql}"))
+            return why_different(text, declared, self._open(ORIGINAL).schemas(f"{text} {declared}"))
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             return f"the text differs from the declared text, and comparing them failed: {first_line(error)}"
 
@@ -259,6 +291,11 @@ class Tuned:
             where=f"query {self._found.query_id}",
             fix="use `sql` for SQL queries and `run` for Python queries, or pass the text or the callable",
         )
+
+
+def _is_classic(spark: SparkSession) -> bool:
+    """Whether the session is in a JVM that this process talks to; one of Spark Connect is somewhere else."""
+    return hasattr(spark, "_jsparkSession")
 
 
 def _not_applied(error: BaseException) -> str:

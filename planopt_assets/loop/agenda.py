@@ -10,9 +10,12 @@ from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.priority import NO_PROMISE, Promise, in_order
 from planopt_assets.loop.standing import asked_for
 from planopt_assets.loop.steps import Step, planned_steps
+from planopt_assets.loop.table_standing import STAGE
+from planopt_assets.promote.confirmation import cost_s
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
+    from planopt_assets.loop.table_standing import TableStanding
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
 
@@ -24,6 +27,7 @@ class Item:
     query_id: str
     steps: tuple[Step, ...]
     promise: Promise = NO_PROMISE
+    confirmation_cost_s: float | None = None  # where the policy in force is due to be tried once more
 
     @property
     def to_do(self) -> bool:
@@ -48,14 +52,33 @@ class Item:
             "order": order,
             "steps": {s.stage: {"need": s.need, "why": s.why} for s in self.steps},
             **seconds,
+            "confirmation_cost_s": self.confirmation_cost_s,
         }
 
 
 @dataclass(frozen=True, slots=True)
+class TableItem:
+    """One table: whether it is looked at again, and why."""
+
+    table: str
+    step: Step
+
+    def facts(self) -> dict[str, Any]:
+        """One object per table, as `--json` prints it."""
+        return {"table": self.table, "need": self.step.need, "why": self.step.why}
+
+
+@dataclass(frozen=True, slots=True)
 class Agenda:
-    """All queries asked about, in the order of the workload file."""
+    """All queries asked about, in the order of the workload file, and the tables they read."""
 
     items: tuple[Item, ...]
+    table_items: tuple[TableItem, ...] = ()
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables to look at."""
+        return [i.table for i in self.table_items if i.step.needed]
 
     @property
     def queries(self) -> list[str]:
@@ -79,17 +102,30 @@ def agenda_of(
     standings: Mapping[str, Standing],
     query_ids: Sequence[str],
     named: Collection[str] = (),
+    tables: Mapping[str, TableStanding] | None = None,
 ) -> Agenda:
     """What is to do for these queries; decisions not taken yet are foreseen from the stored rows, as decide would.
 
     Those that a person `named` are tried even where they are left alone otherwise.
     """
     found = [asked_for(standings[q]) if q in named else standings[q] for q in query_ids]
-    return Agenda(tuple(_item(workload, snapshot, standing) for standing in found))
+    items = tuple(_item(workload, snapshot, standing) for standing in found)
+    # Without named queries all tables, also those that no query was seen to read.
+    read = [t for t in (tables or {}).values() if not named or set(query_ids) & set(t.read_by)]
+    return Agenda(items, tuple(_table_item(table, items) for table in read))
+
+
+def _table_item(table: TableStanding, items: Sequence[Item]) -> TableItem:
+    """What a query of it is seen to read may change what is proposed."""
+    observed = {i.query_id for i in items if any(s.stage == "observe" and s.needed for s in i.steps)}
+    if not table.step.needed and observed & set(table.read_by):
+        return TableItem(table.table, Step(STAGE, "depends", "on what is observed"))
+    return TableItem(table.table, table.step)
 
 
 def _item(workload: Workload, snapshot: Snapshot, standing: Standing) -> Item:
     decisions, foreseen = standing.decisions, None
     if standing.captured and not standing.decided and standing.mode != "observe":
         decisions = foreseen = decisions_for(workload, snapshot, standing)
-    return Item(standing.query_id, planned_steps(standing, foreseen), standing.promise_of(decisions))
+    cost = cost_s(standing.promoted_by) if standing.to_confirm is not None else None
+    return Item(standing.query_id, planned_steps(standing, foreseen), standing.promise_of(decisions), cost)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import NothingToChange
+from planopt_assets.loop.histories import artifacts_of
+from planopt_assets.loop.plan_dependent import plan_dependent
 from planopt_assets.loop.run import Run, StageResult, words_of
-from planopt_assets.model.policy import Policy
+from planopt_assets.loop.watching import last_captured
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.redaction import redact
 from planopt_assets.promote.pins import known_policy, refuse_unsafe
 from planopt_assets.promote.transitions import Event, Fix, Revert, Target, Unfix, next_generation
@@ -22,7 +26,10 @@ if TYPE_CHECKING:
 def pin(
     run: Run, query_id: str, *, settings: dict[str, str], policy_id: str | None, reason: str, who: str
 ) -> StageResult:
-    """Fix these settings, or a policy the query already had; automation leaves it alone until it is unpinned."""
+    """Fix these settings, or a policy the query already had; automation leaves it alone until it is unpinned.
+
+    A person may pin what no trial can prove, and is told so.
+    """
     verdicts = run.snapshot.read(VERDICTS, query_id=query_id)
     if policy_id is not None:
         promoted = [p.policy for p in chains(run.snapshot, [query_id]).of(query_id)]
@@ -31,7 +38,17 @@ def pin(
     else:
         policy = Policy.of(settings)
     refuse_unsafe(query_id, policy, run.workload.knobs, verdicts)
-    return _apply(run, query_id, lambda s: Fix(policy, redact(reason), who, s.input_fingerprint or ""))
+    result = _apply(run, query_id, lambda s: Fix(policy, redact(reason), who, s.input_fingerprint or ""))
+    return result if policy == ORIGINAL else _with_warning(run, result)
+
+
+def _with_warning(run: Run, result: StageResult) -> StageResult:
+    newest = last_captured(artifacts_of(run.snapshot, {result.query_id}))
+    why = plan_dependent(run.snapshot, {result.query_id: newest}).get(result.query_id)
+    if why is None:
+        return result
+    said = f"{why}: no trial can prove that this policy changes nothing"
+    return replace(result, summary=f"{result.summary}. Careful: {said}", words={**result.words, "warning": said})
 
 
 def unpin(run: Run, query_id: str, *, reason: str, who: str) -> StageResult:

@@ -12,12 +12,14 @@ from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.verdict import NOT_TRIED
 from planopt_assets.observe.evidence import evidence_of
 from planopt_assets.promote.chain import taken_back
+from planopt_assets.promote.twice_taken_back import times_taken_back
 from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.stamp import Stamp
+    from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
 
@@ -56,17 +58,36 @@ def history_of(standing: Standing) -> PastVerdicts:
         tuple(
             PastVerdict(v, v.stamp.second, gone.get(v.id) if v.accepted else None, v.stamp.sequence)
             for v in standing.past_verdicts
-            if seen.later_than(v.stamp) and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
+            if _is_about_original(v)
+            and seen.later_than(v.stamp)
+            and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
         ),
+        standing.sizes,
+        standing.similar_within,
     )
+
+
+def _is_about_original(verdict: Verdict) -> bool:
+    """Whether it tells how a policy compares with original.
+
+    A confirmation that fails takes the policy back, which is remembered. A part that could not be left out without a
+    loss may still be worth trying by itself, once the combination is gone.
+    """
+    return not verdict.confirms and (verdict.accepted or not verdict.leaves_out)
 
 
 def _taken_back(standing: Standing, seen: Stamp) -> dict[str, TakenBack]:
     """By verdict, from the generations that were there when these inputs were observed."""
     chain = tuple(takewhile(lambda p: seen.later_than(p.stamp), standing.chain))
+    policies = {v.id: v.policy for v in standing.past_verdicts}
     return {
         verdict_id: TakenBack(
-            "expired" if by.state == "expired" else "reverted", by.id, by.reason, by.stamp.second, by.stamp.sequence
+            "expired" if by.state == "expired" else "reverted",
+            by.id,
+            by.reason,
+            by.stamp.second,
+            by.stamp.sequence,
+            times_taken_back(chain, policies[verdict_id]) if verdict_id in policies else 1,
         )
         for verdict_id, by in taken_back(chain).items()
     }

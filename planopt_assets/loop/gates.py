@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.loop import verdict_gates as validated
@@ -30,39 +30,61 @@ class Check:
 
 CHECKS: dict[str, Check] = {
     "plan_topology_stable": Check(
-        "plan_artifacts", "The plan has the shape that was last accepted.", of_history=observed.plan_topology_stable
+        "plan_artifacts",
+        "Spark still plans the query with the same operators, joins and exchanges as the plan that was accepted.",
+        of_history=observed.plan_topology_stable,
     ),
     "deterministic": Check(
-        "plan_artifacts", "Planned twice on the same inputs, everything is the same.", of_history=observed.deterministic
+        "plan_artifacts",
+        "Planning the query twice on the same data gives the same plan.",
+        of_history=observed.deterministic,
     ),
     "estimates_sane": Check(
-        "plan_nodes", "No join was planned on a wrong estimate.", of_history=observed.estimates_sane
+        "plan_nodes",
+        "No join was chosen because Spark misjudged a table's size by 10 times or more.",
+        of_history=observed.estimates_sane,
     ),
     "pushdown_effective": Check(
-        "scan_outcomes", "Every scan skipped what its predicates allow.", of_history=observed.pushdown_effective
+        "scan_outcomes",
+        "Filters reach the files: no scan reads files or columns that its filters could have skipped.",
+        of_history=observed.pushdown_effective,
     ),
     "native_scan": Check(
         "scan_outcomes",
-        "Every table was read by the native Delta scan at its pinned version.",
+        "Every table is read by Spark's fast Delta reader, at the version this run fixed at its start.",
         of_history=observed.native_scan,
     ),
     "protocol_compatible": Check(
-        "input_tables", "The engine knows every feature of the tables.", of_history=observed.protocol_compatible
+        "input_tables",
+        "This Spark can read all tables of the query: it knows every Delta feature they use.",
+        of_history=observed.protocol_compatible,
     ),
     "contract_kept": Check(
-        "input_tables", "Schemas and constraints are what they were.", of_history=observed.contract_kept
+        "input_tables",
+        "Columns, types and constraints of the tables are compatible with those of the last run.",
+        of_history=observed.contract_kept,
     ),
     "results_equal": Check(
         "verdicts",
-        "Every candidate returned exactly what the query returns.",
+        "Every change that was tried returned the same rows as the query as it is.",
         of_standing=validated.results_equal,
         blocking=True,
     ),
+    "gain_proven": Check(
+        "verdicts",
+        "The change that was tried is better beyond measuring noise. If not, the query stays as it is.",
+        of_standing=validated.gain_proven,
+    ),
     "not_regressed": Check(
         "active_policies",
-        "The policy in force is proven and no newer trial found it worse.",
+        "What is in force was proven by trials or chosen by a person, and nothing measured since speaks against it.",
         of_standing=validated.not_regressed,
         blocking=True,
+    ),
+    "conditions_hold": Check(
+        "active_policies",
+        "What is in force was proven on tables of about the size they have now.",
+        of_standing=validated.conditions_hold,
     ),
 }
 
@@ -94,4 +116,15 @@ def _answer(
         answer = check.of_standing(standings[query])
     # What was seen before the table went away says nothing about the query of today.
     missing = standings[query].missing if answer.passed else None
-    return answer if missing is None else Gate.without_evidence(str(missing))
+    if missing is not None:
+        return Gate.without_evidence(str(missing))
+    return replace(answer, run_id=_run_of(check, found.get(query), standings[query]))
+
+
+def _run_of(check: Check, history: ObservationHistory | None, standing: Standing) -> str:
+    """The run that stored what was looked at."""
+    if check.of_history is not None:
+        last = history.last if history else None
+        return last.artifacts[0].stamp.run_id if last else ""
+    deciding = standing.promoted_by if check.asset == "active_policies" else standing.deciding
+    return deciding.stamp.run_id if deciding else ""

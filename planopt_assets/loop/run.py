@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -55,6 +57,7 @@ class Run:
     rules: Rules = field(default_factory=Rules)
     by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
     named: Collection[str] = ()  # queries that a person named: also those that are left alone otherwise
+    budget_s: float | None = None  # None: the workload's `per_run`, for trials alone
 
     @property
     def workload(self) -> Workload:
@@ -71,7 +74,13 @@ class Run:
 
     @property
     def deadline(self) -> float:
-        return self.workspace.started_at + self.workload.budgets.per_run
+        budget = self.workload.budgets.per_run if self.budget_s is None else self.budget_s
+        return self.workspace.started_at + budget
+
+    @property
+    def observe_until(self) -> float:
+        """A run with a budget of its own leaves half of it for trials: else a night of new data tries nothing."""
+        return math.inf if self.budget_s is None else self.workspace.started_at + self.budget_s / 2
 
     def event_id(self, kind: str, query_id: str, *parts: str) -> str:
         """The id of something that happened once: kind, run, query and place; never a hash of them."""
@@ -120,7 +129,7 @@ def read_standings(
     asked = [q for q in workload.queries if query_ids is None or q.id in query_ids]
     sources = {q.id: query_source(workload, q) for q in asked}
     store = snapshot or Snapshot(workload.store, workload.name)
-    return standings(workload, store, sources, pins or Pins(), query_ids)
+    return standings(workload, store, sources, pins or Pins(), query_ids, at=int(time.time()))
 
 
 def nothing_to_do(query_id: str, one: Step) -> StageResult:
@@ -128,10 +137,12 @@ def nothing_to_do(query_id: str, one: Step) -> StageResult:
     return StageResult(query_id, False, f"{one.stage}: {UNCHANGED}" if one.need == "done" else one.why)
 
 
-def words_of(chain: Chain) -> dict[str, str]:
-    """State and reason of what is in force, for Dagster and `--json`."""
+def words_of(chain: Chain, suspended: str = "") -> dict[str, str]:
+    """State and reason of what is in force, for Dagster and `--json`; `suspended` is why it is not applied."""
     if not chain:
         return {"state": "original", "reason": "nothing was ever promoted"}
+    if suspended:
+        return {"state": "suspended", "reason": suspended, **remark_on(chain[-1].policy)}
     return {"state": chain[-1].state, "reason": chain[-1].reason, **remark_on(chain[-1].policy)}
 
 

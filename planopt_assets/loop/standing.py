@@ -6,8 +6,8 @@ killed run goes on where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.knobs import objections
@@ -17,10 +17,14 @@ from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.steps import planned_steps
 from planopt_assets.model.decision import SAVINGS
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.model.workload import NO_LIMITS, Knobs
+from planopt_assets.model.workload import NO_LIMITS, SIMILAR, Knobs
 from planopt_assets.promote.chain import spent
+from planopt_assets.promote.confirmation import cost_s
+from planopt_assets.promote.suspension import covered
+from planopt_assets.promote.twice_taken_back import waiting
 from planopt_assets.promote.veto import objection_to
-from planopt_assets.replan.candidates import Proposed, Tried, combination, next_singles
+from planopt_assets.replan.candidates import Proposed, Tried, combination, incumbent, next_singles
+from planopt_assets.validate.error_budget import ErrorBudget, budget_left
 
 if TYPE_CHECKING:
     from planopt_assets.errors import PlanoptError, TableUnreadable
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.promotion import Chain, Promotion
     from planopt_assets.model.verdict import Gain, Verdict
     from planopt_assets.model.workload import Mode
+    from planopt_assets.promote.confirmation import Confirmation
     from planopt_assets.promote.lifecycle import Lifecycle
     from planopt_assets.promote.transitions import Expire, Revert
 
@@ -53,13 +58,20 @@ class Standing:
     canonical_fingerprint: str | None = None  # with the two below: which past verdicts count, and where these will
     context_hash: str | None = None
     input_bytes: int | None = None
+    sizes: Mapping[str, int | None] = field(default_factory=dict)  # bytes of each table, when it was observed
     missing: TableUnreadable | None = None  # a table that it names is missing: it cannot run
     changes: tuple[str, ...] = ()  # since the last observation; empty where it still stands, or there is none
     due: Expire | Revert | None = None  # what watch found and nobody has written yet
+    confirmation: Confirmation | None = None  # of the policy in force; None: nothing is to be confirmed
+    in_force_as: Candidate | None = None  # the candidate that the policy in force was
+    without_a_part: tuple[Policy, ...] = ()  # the policy in force without each of its proposals, where that is worth it
+    at: int = 0  # seconds since 1970: whether a confirmation is due
     policies: tuple[Lifecycle, ...] = ()  # the state of every policy the query ever had
     unlinked: bool = False  # a promotion has no lineage: its run was killed in between
     broken: PlanoptError | None = None  # its chain is not what was written: nothing is done until it is repaired
     limits: Knobs = NO_LIMITS  # of the workload file: what a stored row asks for beyond them does not count
+    similar_within: float = SIMILAR  # of the workload file: how far sizes may be from those of the trials
+    suspended: str = ""  # why the policy in force is not applied to the tables as they are now
     ended_session: bool = False  # when it was last observed, whatever its inputs were
     named: bool = False  # a person asked for exactly this query
 
@@ -72,6 +84,25 @@ class Standing:
     def vetoed(self) -> str:
         """Why the policy in force is not applied anywhere. Empty if it is."""
         return objection_to(self.active, self.limits) if self.active else ""
+
+    @property
+    def state(self) -> str:
+        """What people are told of the policy in force: the cause of its generation, or that it is suspended."""
+        if self.active is None:
+            return "original"
+        return "suspended" if self.suspended else self.active.state
+
+    @property
+    def not_applied(self) -> str:
+        """Why the policy in force is applied nowhere, or not to the tables as they are. Empty if it is."""
+        return self.vetoed or (f"suspended: {self.suspended}" if self.suspended else "")
+
+    @property
+    def in_force(self) -> str:
+        """What is in force, in words, and why it is not applied if so."""
+        if self.active is None:
+            return "original"
+        return self.active.describe() + (f", not applied: {self.not_applied}" if self.not_applied else "")
 
     @property
     def observed(self) -> bool:
@@ -103,8 +134,20 @@ class Standing:
     @property
     def replanned(self) -> bool:
         """Every proposal that should be planned by now was: the first ones, and combinations of what was accepted."""
-        proposed = [Proposed.of(d) for d in self.proposed]
-        return self.decided and not next_singles(proposed, self.tried) and combination(proposed, self.tried) is None
+        proposed, tried = [Proposed.of(d) for d in self.proposed], self.tried
+        open_ones = (*next_singles(proposed, tried), combination(proposed, tried), self.incumbent(tried))
+        return self.decided and not any(open_ones)
+
+    def incumbent(self, tried: Tried) -> Policy | None:
+        """The policy in force, if it is to be planned as a candidate: whenever the query is tried, or it is suspended.
+
+        A person's pin is not tried, nor is a query that could not be run.
+        """
+        if self.active is None or self.active.fixed or self.vetoed or not self.captured:
+            return None
+        own = {policy.id for policy in self.without_a_part}  # in their trials the policy in force is the baseline
+        others = {policy_id: state for policy_id, state in tried.items() if policy_id not in own}
+        return incumbent(self.active.policy, others, suspended=bool(self.suspended))
 
     @property
     def tried(self) -> Tried:
@@ -120,7 +163,44 @@ class Standing:
     @property
     def unjudged(self) -> list[Candidate]:
         judged = {v.candidate_id for v in self.verdicts}
-        return [c for c in self.candidates if c.kept and c.id not in judged]
+        return [c for c in self.candidates if c.kept and c.id not in judged and c.policy not in self.without_a_part]
+
+    @property
+    def to_confirm(self) -> Candidate | None:
+        """The policy in force, if it is due to be tried once more and no trial of it is due anyway."""
+        due = self.confirmation is not None and self.confirmation.due(self.at) and not self.suspended
+        if not due or self.mode == "observe" or self.vetoed or not self.captured:
+            return None
+        waits = self.in_force_as is None or any(c.policy == self.in_force_as.policy for c in self.unjudged)
+        return None if waits else self.in_force_as
+
+    @property
+    def to_leave_out(self) -> tuple[Policy, ...]:
+        """What is left to try of the policy in force without one of its parts, once it is confirmed."""
+        confirmed = self.confirmation is not None and self.confirmation.state == "confirmed"
+        if not confirmed or self.promoted_by is None or self.promoted_by.gain is None:
+            return ()
+        if self.mode == "observe" or self.vetoed or not self.captured:
+            return ()
+        told = {v.policy for v in self.past_verdicts if v.leaves_out and v.stamp.later_than(self.promoted_by.stamp)}
+        dropped = {c.policy for c in self.candidates if not c.kept}
+        return tuple(p for p in self.without_a_part if p not in told | dropped)
+
+    @property
+    def unplanned(self) -> tuple[Policy, ...]:
+        """Those of them that have no candidate on these inputs yet."""
+        planned = {c.policy for c in self.candidates}
+        return tuple(p for p in self.to_leave_out if p not in planned)
+
+    @property
+    def leaving_out(self) -> list[Candidate]:
+        """Those of them that can be tried now."""
+        return [c for c in self.candidates if c.kept and c.policy in self.to_leave_out]
+
+    @property
+    def error_budget(self) -> ErrorBudget:
+        """What earlier trials of this query have left of the error that planopt may make in its whole life."""
+        return budget_left(self.past_verdicts, self.canonical_fingerprint)
 
     @property
     def settled(self) -> bool:
@@ -148,11 +228,26 @@ class Standing:
         """The verdict that automation should put in force."""
         return self.promotable(by_hand=False)
 
+    @property
+    def to_renew(self) -> Verdict | None:
+        """A verdict that proves the policy in force where it was not proven yet: other sizes, other cores.
+
+        The policy stays what it is, so this needs no person.
+        """
+        if self.broken is not None or self.active is None or self.active.fixed:
+            return None
+        gone = spent(self.chain, by_hand=False)
+        tried = [v for v in self.verdicts if not v.leaves_out]
+        proven = [v for v in tried if v.policy == self.active.policy and v.id not in gone]
+        new = [v for v in proven if not self._doubt(v) and not covered(self.chain, v.conditions, self.similar_within)]
+        return new[-1] if new else None
+
     def promotable(self, *, by_hand: bool) -> Verdict | None:
         """The best verdict whose policy is not in force and was not taken back; none while a person's pin stands."""
         if self.broken is not None or (self.active is not None and self.active.fixed):
             return None
-        best = self._best(spent(self.chain, by_hand=by_hand))
+        waits = frozenset() if by_hand else waiting(self.chain, self.past_verdicts)
+        best = self._best(spent(self.chain, by_hand=by_hand) | waits)
         if best is None or (self.active is not None and self.active.policy == best.policy):
             return None
         return best
@@ -244,9 +339,13 @@ class Standing:
             "active_policy_id": active.policy.id if active else ORIGINAL.id,
             "depends_on_cores": list(by_cores(*self.shown_policies)),
             "generation": active.generation if active else 0,
-            "state": active.state if active else "original",
-            "state_reason": active.reason if active else "",
+            "state": self.state,
+            "state_reason": self.suspended or (active.reason if active else ""),
+            "conditions": active.conditions.facts() if active and active.conditions else None,
+            "not_applied": self.not_applied or None,
             "due": self.due.reason if self.due else None,
+            "confirmation": self._confirmation_facts(),
+            "error_budget": self.error_budget.facts(),
             "policies": [p.facts() for p in self.policies],
             "promotion_id": active.id if active else None,
             "verdict_id": deciding.id if deciding else None,
@@ -256,6 +355,13 @@ class Standing:
             "topology_hashes": [a.topology_hash for a in self.artifacts],
             "decision_ids": [d.id for d in self.decisions],
         }
+
+    def _confirmation_facts(self) -> dict[str, Any] | None:
+        found = self.confirmation
+        if found is None:
+            return None
+        cost = cost_s(self.promoted_by) if found.state == "open" else None
+        return {"state": found.state, "reason": found.reason, "due": found.due(self.at), "cost_s": cost}
 
 
 def ended_session(artifact: PlanArtifact) -> bool:

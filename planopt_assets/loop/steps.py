@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from planopt_assets.promote.confirmation import EXECUTIONS, cost_s
+
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
@@ -50,7 +52,7 @@ def planned_steps(standing: Standing, foreseen: Sequence[Decision] | None = None
     """
     steps = [step(standing, stage) for stage in STAGES]
     if foreseen is not None and steps[1].needed:
-        steps[2] = _foreseen_replan(foreseen)
+        steps[2] = _foreseen_replan(standing, foreseen)
     return tuple(_after(steps[:place], one) for place, one in enumerate(steps))
 
 
@@ -102,16 +104,22 @@ def _replan(standing: Standing) -> Step:
         return Step("replan", "off", ONLY_LOOKS)
     if not standing.decided:
         return Step("replan", "depends", "nothing decided for these inputs: materialize decide first")
-    if not standing.proposed:
+    if standing.unplanned:
+        return Step("replan", "needed", f"the policy in force without one part: {len(standing.unplanned)} policies")
+    if standing.replanned and not (standing.proposed or standing.candidates):
         return Step("replan", "off", "no rule has a change that is worth a trial")
     if standing.replanned:
         return Step("replan", "done", f"{len(standing.candidates)} candidates planned")
+    if standing.suspended and not standing.candidates:
+        return Step("replan", "needed", f"the policy in force is suspended and tried again: {standing.suspended}")
     again = "what was accepted is to be tried together"
     return Step("replan", "needed", again if standing.candidates else f"{len(standing.proposed)} proposals")
 
 
-def _foreseen_replan(decisions: Sequence[Decision]) -> Step:
+def _foreseen_replan(standing: Standing, decisions: Sequence[Decision]) -> Step:
     proposed = sum(d.proposes for d in decisions)
+    if standing.suspended:
+        return Step("replan", "needed", f"the policy in force is suspended and tried again: {standing.suspended}")
     if proposed:
         return Step("replan", "needed", f"{proposed} proposals")
     return Step("replan", "off", "no rule has a change that is worth a trial")
@@ -122,9 +130,28 @@ def _validate(standing: Standing) -> Step:
         return Step("validate", "off", ONLY_LOOKS)
     if standing.unjudged:
         return Step("validate", "needed", f"{len(standing.unjudged)} candidates without a verdict")
+    if standing.to_confirm is not None:
+        return Step("validate", "needed", _to_confirm(standing))
+    if standing.leaving_out:
+        return Step("validate", "needed", _to_leave_out(standing))
     if standing.verdicts:
         return Step("validate", "done", f"{len(standing.verdicts)} verdicts")
     return Step("validate", "off", "no candidate to try")
+
+
+def _to_confirm(standing: Standing) -> str:
+    """What a confirmation is for, and what it costs."""
+    assert standing.active is not None
+    assert standing.confirmation is not None
+    seconds = cost_s(standing.promoted_by)
+    cost = f"about {EXECUTIONS} executions" + (f", {seconds:.0f} s" if seconds is not None else "")
+    return f"generation {standing.active.generation} is {standing.confirmation.reason} ({cost})"
+
+
+def _to_leave_out(standing: Standing) -> str:
+    tries, seconds = len(standing.leaving_out), cost_s(standing.promoted_by)
+    cost = f"about {tries * EXECUTIONS} executions" + (f", {tries * seconds:.0f} s" if seconds is not None else "")
+    return f"the policy in force is tried without one of its parts, {tries} times ({cost})"
 
 
 def _promote(standing: Standing) -> Step:
@@ -134,10 +161,14 @@ def _promote(standing: Standing) -> Step:
         return Step("promote", "needed", f"to be taken back: {standing.due.reason}")
     if standing.unlinked:
         return Step("promote", "needed", "a run was killed before it wrote the lineage of its promotion")
+    if standing.to_renew is not None and not (standing.to_promote is not None and standing.mode == "auto"):
+        return Step("promote", "needed", f"proven on these inputs too: {standing.to_renew.reason}")
     if standing.to_promote is not None:
         if standing.mode == "auto":
             return Step("promote", "needed", f"accepted: {standing.to_promote.reason}")
         return Step("promote", "off", f"accepted, waiting for a person: planopt promote {standing.query_id}")
+    if standing.active is not None and standing.suspended:
+        return Step("promote", "done", f"generation {standing.active.generation} is suspended: {standing.suspended}")
     if standing.active is not None:
         return Step("promote", "done", f"generation {standing.active.generation} is in force")
     return Step("promote", "off", "nothing accepted")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from planopt_assets.loop.histories import grouped
+from planopt_assets.loop.plan_dependent import plan_dependent
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.verdict import OBJECTIVE
+from planopt_assets.model.workload import Objective
 from planopt_assets.promote.chain import spent
+from planopt_assets.promote.confirmation import confirmation
 from planopt_assets.promote.expiry import expired
 from planopt_assets.promote.transitions import Expire, Revert
 from planopt_assets.promote.watch import regression
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.promotion import Chain
     from planopt_assets.model.table_layout import Layout
     from planopt_assets.model.verdict import Verdict
+    from planopt_assets.promote.confirmation import Confirmation
     from planopt_assets.store.snapshot import Snapshot
 
 LIVE = ("observe", "production")
@@ -29,7 +34,8 @@ LIVE = ("observe", "production")
 class Watch:
     """All that watch looks at, read once for all queries with a policy in force; nouns are oldest first.
 
-    Nothing is due for original, for a pin, and where the evidence itself is missing: a gate says so.
+    Nothing is due for original and for a pin. Where the evidence itself is missing, only what speaks against any policy
+    is: a gate tells the rest.
     """
 
     def __init__(
@@ -43,23 +49,35 @@ class Watch:
         self._chains = {q: c for q, c in chains.items() if not (c[-1].fixed or c[-1].policy == ORIGINAL)}
         self._verdicts, self._artifacts = verdicts, artifacts
         self._proofs = {q: proof for q in self._chains if (proof := self._proof(q)) is not None}
+        self._plan_dependent = plan_dependent(snapshot, {q: self._observed_now(q) for q in self._chains})
         self._read()
 
-    def due(self, query_id: str, inputs: str | None) -> Expire | Revert | None:
-        """The event that should happen now; `inputs` are the current ones."""
+    def due(self, query_id: str) -> Expire | Revert | None:
+        """The event that should happen now."""
+        if query_id not in self._chains:
+            return None
+        policy = self._chains[query_id][-1].policy
+        verdicts, now = self._verdicts.get(query_id, ()), self._observed_now(query_id)
+        known = tuple(v.id for v in verdicts if v.policy == policy and v.accepted)
+        if why := self._plan_dependent.get(query_id):
+            return Expire(why, (now[0].observation_id, *known))
         proof = self._proofs.get(query_id)
         if proof is None:
             return None
-        policy = self._chains[query_id][-1].policy
-        verdicts = self._verdicts.get(query_id, ())
-        known = tuple(v.id for v in verdicts if v.policy == policy and v.accepted)
-        then, now = self._observed_then(query_id, proof), self._observed_now(query_id)
+        then = self._observed_then(query_id, proof)
         if why := self._expired(then, now):
             return Expire(why, (now[0].observation_id, *known))
-        newest = next((v for v in reversed(verdicts) if v.policy == policy and v.input_fingerprint == inputs), None)
-        if newest is not None and newest.id != proof.id and newest.found_worse:
-            return Revert("last_good", f"a later trial found it worse: {newest.reason}", None, (*known, newest.id))
+        confirmed = self.confirmation(query_id)
+        if confirmed is not None and confirmed.state == "failed":
+            return Revert("last_good", confirmed.reason, None, (*confirmed.evidence, *known))
         return self._regressed(query_id, proof, then, known)
+
+    def confirmation(self, query_id: str) -> Confirmation | None:
+        """Where the policy in force stands; None: nothing is to be confirmed."""
+        if query_id not in self._proofs:
+            return None
+        active, verdicts = self._chains[query_id][-1], self._verdicts.get(query_id, ())
+        return confirmation(active, verdicts, self._live.get(query_id, ()))
 
     def _expired(self, then: Sequence[PlanArtifact], now: Sequence[PlanArtifact]) -> str:
         if not then or not now or then[0].stamp.run_id == now[0].stamp.run_id:
@@ -99,28 +117,43 @@ class Watch:
 
     def _regressed(
         self, query_id: str, proof: Verdict, observed: Sequence[PlanArtifact], known: tuple[str, ...]
-    ) -> Revert | None:
+    ) -> Expire | Revert | None:
         later = self._later(query_id)
         if not later:
             return None
         live = self._live[query_id]
-        sizes = _sizes(live, observed)
+        sizes, tables = _sizes(live, observed), self._table_sizes(observed)
         counted = set(proof.trial_ids)
-        evidence = [_sized(e, sizes) for e in self._evidence.get(query_id, []) if e.id in counted]
+        evidence = [_sized(e, sizes, tables) for e in self._evidence.get(query_id, []) if e.id in counted]
         control = [e for e in live if e.policy_id == ORIGINAL.id]
-        found = regression(evidence, later, control, since=self._chains[query_id][-1].stamp)
-        return Revert("last_good", found.reason, None, (*found.evidence, *known)) if found else None
+        since, objective = self._chains[query_id][-1].stamp, _objective(proof)
+        found = regression(evidence, later, control, since=since, objective=objective)
+        if found is None:
+            return None
+        rows = (*found.evidence, *known)
+        return Expire(found.reason, rows) if found.outgrown else Revert("last_good", found.reason, None, rows)
 
     def _observed_then(self, query_id: str, proof: Verdict) -> list[PlanArtifact]:
         captured = [a for a in self._artifacts.get(query_id, ()) if a.captured]
         return _last_run([a for a in captured if a.input_fingerprint == proof.input_fingerprint])
 
     def _observed_now(self, query_id: str) -> list[PlanArtifact]:
-        return _last_run([a for a in self._artifacts.get(query_id, ()) if a.captured])
+        return last_captured(self._artifacts.get(query_id, ()))
 
     def _layouts_of(self, artifacts: Sequence[PlanArtifact]) -> dict[str, Layout]:
         tables = self._tables.get(artifacts[0].observation_id, [])
         return {t.table: t.layout for t in tables if t.layout is not None}
+
+    def _table_sizes(self, artifacts: Sequence[PlanArtifact]) -> tuple[tuple[str, int], ...]:
+        """Bytes of each table that the trials read, where its log tells."""
+        tables = self._tables.get(artifacts[0].observation_id, []) if artifacts else []
+        return tuple((t.table, t.bytes) for t in tables if t.bytes is not None)
+
+
+def _objective(proof: Verdict) -> Objective:
+    """What the verdict was given for."""
+    named = {c.name.removeprefix(OBJECTIVE) for c in proof.judgement.criteria if c.name.startswith(OBJECTIVE)}
+    return next((objective for objective in get_args(Objective) if objective in named), "cpu")
 
 
 def _sizes(live: Sequence[Execution], observed: Sequence[PlanArtifact]) -> dict[int | None, int | None]:
@@ -129,10 +162,17 @@ def _sizes(live: Sequence[Execution], observed: Sequence[PlanArtifact]) -> dict[
     return {a.binding: by_id.get(a.observation_id) for a in observed}
 
 
-def _sized(execution: Execution, sizes: Mapping[int | None, int | None]) -> Execution:
-    if execution.counters.table_bytes is not None:
-        return execution
-    return replace(execution, counters=replace(execution.counters, table_bytes=sizes.get(execution.binding)))
+def _sized(
+    execution: Execution, sizes: Mapping[int | None, int | None], tables: tuple[tuple[str, int], ...]
+) -> Execution:
+    read = execution.counters.table_bytes
+    counters = replace(execution.counters, table_bytes=sizes.get(execution.binding) if read is None else read)
+    return replace(execution, counters=counters, table_sizes=tables)
+
+
+def last_captured(artifacts: Sequence[PlanArtifact]) -> list[PlanArtifact]:
+    """All bindings of the newest observation that got as far as a plan."""
+    return _last_run([a for a in artifacts if a.captured])
 
 
 def _last_run(artifacts: Sequence[PlanArtifact]) -> list[PlanArtifact]:

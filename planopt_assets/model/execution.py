@@ -31,6 +31,10 @@ class Execution:
     action: Action | None = None
     status: Literal["ok", "failed"] | None = None
     note: str | None = None  # the error, or why it did not run under the policy in force
+    # Since schema version 7; unknown in older rows.
+    cores: int | None = None  # Spark's default parallelism: counters of another number of cores do not compare
+    control: bool | None = None  # drawn to run as original, to compare with runs under the policy in force
+    table_sizes: tuple[tuple[str, int], ...] = ()  # bytes by table name, where the table's log tells
     stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     def counter(self, name: str) -> int | None:

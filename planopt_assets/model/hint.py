@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from planopt_assets.model.part import Part, texts
+from planopt_assets.model.part import Dependence, Part, texts
 
 Strategy = Literal["broadcast", "shuffle_hash", "merge"]
 STRATEGIES: tuple[Strategy, ...] = ("broadcast", "shuffle_hash", "merge")
@@ -43,6 +43,15 @@ class Hint(Part):
     @property
     def key(self) -> str:
         return self.target
+
+    @property
+    def depends_on(self) -> Dependence:
+        """A broadcast and a hash table hold one input in memory. A merge join pays by both.
+
+        >>> Hint("broadcast", "join0.right orders").depends_on
+        Dependence(sizes='side', cores=False, memory=True)
+        """
+        return Dependence("join") if self.strategy == "merge" else Dependence("side", memory=True)
 
     @staticmethod
     def parse(text: str) -> Hint:

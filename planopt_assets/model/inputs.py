@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planopt_assets.model.ids import content_id
-from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.model.workload import SIMILAR, Query, Table, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,15 @@ class PinnedTable:
     table_id: str
     version: int
     head: str | None = None  # hash of the commit that made this version; None: an older planopt did not record it
+    rows_head: str | None = None  # the same of the newest commit that changed rows, not only their layout
 
     @property
     def ref(self) -> str:
         return f"{self.name}@v{self.version}"
+
+    def same_rows(self, other: PinnedTable) -> bool:
+        """Whether both are surely the same rows, in the same files or in others."""
+        return self.table_id == other.table_id and self.rows_head is not None and self.rows_head == other.rows_head
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,8 @@ def _content(
         "allow_python": workload.allow_python,
         "registered": None if captured else sorted(_registration(workload, t) for t in workload.tables),
         "contract": contract,
+        # Left out where it is the default, so that older fingerprints hold.
+        **({} if workload.similar_within == SIMILAR else {"similar_within": workload.similar_within}),
     }
 
 

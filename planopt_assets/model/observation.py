@@ -102,6 +102,11 @@ class PlanDetails:
     udfs: str | None = None
     phases: str | None = None
 
+    @property
+    def cores(self) -> int | None:
+        """Of the Spark that captured it; None: not recorded."""
+        return next((int(value) for name, value in self.settings if name == "cores"), None)
+
 
 @dataclass(frozen=True, slots=True)
 class PlanTrees:
@@ -111,6 +116,14 @@ class PlanTrees:
     plan: bytes | None = None  # initial and final
     analyzed_plan: bytes | None = None
     optimized_plan: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDependence:
+    """What in one binding another plan may answer in another way, and nothing else of it."""
+
+    observation_id: str
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

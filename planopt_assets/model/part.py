@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """What the gain of a part depends on, besides the engine, the settings and the meaning of the tables' names.
+
+    `sizes` says whose: of no table, of those behind the join input it names, behind that join, or of all tables read.
+    """
+
+    sizes: Literal["none", "side", "join", "all"] = "all"
+    cores: bool = False
+    memory: bool = False
 
 
 class Part(ABC):
@@ -32,6 +45,11 @@ class Part(ABC):
     def place(self) -> str:
         """Its order among the parts of its kind; with equal places they stay in the order they were given in."""
         return ""
+
+    @property
+    def depends_on(self) -> Dependence:
+        """What must be as it was in the trials. A kind that says nothing depends on the sizes of all tables."""
+        return Dependence()
 
     def describe(self) -> str:
         """In a few words, for tables and logs."""

@@ -17,6 +17,12 @@ class TakenBack:
     reason: str
     at: int
     sequence: int = 0  # of the commit, see `Stamp`
+    times: int = 1  # how often automation took this policy back
+
+    @property
+    def for_good(self) -> bool:
+        """Whether no time heals it: the policy was taken back twice, so its trials do not tell."""
+        return self.how == "reverted" and self.times > 1
 
 
 @dataclass(frozen=True, slots=True)

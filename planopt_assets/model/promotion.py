@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.stamp import NOT_STORED, Stamp
@@ -36,6 +37,7 @@ class Promotion:
     restores: int | None = None  # the generation whose policy is in force again; 0 is original
     who: str | None = None  # the person who chose it; None: automation, or an older planopt
     evidence_ids: tuple[str, ...] = ()  # the rows that caused an expiry or a revert
+    conditions: Conditions | None = None  # of the evidence; None: a pin, original, or an older planopt
     stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property
@@ -61,7 +63,12 @@ class Promotion:
     @property
     def chain_hash(self) -> str:
         """Covers this promotion and, by `previous_hash`, all earlier ones. Fields that are not set are left out."""
-        later = {"restores": self.restores, "who": self.who, "evidence": list(self.evidence_ids) or None}
+        later = {
+            "restores": self.restores,
+            "who": self.who,
+            "evidence": list(self.evidence_ids) or None,
+            "conditions": self.conditions.facts() if self.conditions else None,
+        }
         return content_id(
             "chn",
             {

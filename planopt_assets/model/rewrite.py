@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planopt_assets.model.part import Part, texts
+from planopt_assets.model.part import Dependence, Part, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,11 @@ class Rewrite(Part):
     @property
     def label(self) -> str:
         return self.name
+
+    @property
+    def depends_on(self) -> Dependence:
+        """On the text alone: it gives scans a predicate they can use, whatever their size."""
+        return Dependence("none")
 
     @classmethod
     def read(cls, stored: Any) -> tuple[Rewrite, ...]:

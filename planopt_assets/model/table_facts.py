@@ -135,6 +135,7 @@ class TableFacts:
     files: int | None = None  # None: no checksum file tells, and counting would read the whole log
     bytes: int | None = None
     head: str | None = None  # hash of the commit that made the version; of the checkpoint where that is gone
+    rows_head: str | None = None  # the same of the newest commit that changed rows, not only their layout
 
     @property
     def ref(self) -> str:

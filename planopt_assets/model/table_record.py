@@ -35,8 +35,9 @@ class TableRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReadLayout:
-    """How a table of an observation was laid out, and nothing else of it."""
+    """How a table of an observation was laid out and how large it was, and nothing else of it."""
 
     observation_id: str
     table: str
     layout: Layout | None
+    bytes: int | None = None

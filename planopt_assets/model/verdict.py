@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 Outcome = Literal["accept", "reject", "inconclusive"]
+Purpose = Literal["try", "confirm", "leave_out"]
+"""Why candidates were tried: to put the best one in force, to confirm the one that is, or to leave out a part of it.
+
+The last ones are tried against the policy in force, all others against original.
+"""
 NOT_TRIED = "not tried by itself"  # how the reason of a verdict begins that no execution is behind
 RESULTS_EQUAL, WORK, OBJECTIVE = "results_equal", "work_ns", "objective:"
 """Criteria that others look for by name, or by how it begins. `work_ns` may stay undecided: clocks can do alone."""
@@ -36,6 +42,16 @@ class Gain:
     low: float
     high: float
     confidence: float | None = None  # of the interval; None: all pairs are the same, or stored before it was kept
+
+    def after(self, before: Gain) -> Gain:
+        """Of two changes, one after the other: this one was measured where the other was made before.
+
+        >>> Gain("cpu", 0.9, 0.8, 0.95, 0.99).after(Gain("cpu", 0.5, 0.4, 0.8, 0.97)).describe()
+        'cpu -55% (-68% to -24% at 97%)'
+        """
+        known = [c for c in (self.confidence, before.confidence) if c is not None]
+        ratio, low, high = self.ratio * before.ratio, self.low * before.low, self.high * before.high
+        return Gain(self.metric, ratio, low, high, min(known, default=None))
 
     def describe(self) -> str:
         """
@@ -94,6 +110,16 @@ class Judgement:
         return ""
 
     @property
+    def objective(self) -> str | None:
+        """What was to be improved. None: it was settled before that was looked at.
+
+        >>> Judgement("accept", "", True, (Criterion("objective:cpu", True, 3.0, 2.0, ""),), None, 3).objective
+        'cpu'
+        """
+        named = (c.name.removeprefix(OBJECTIVE) for c in self.criteria if c.name.startswith(OBJECTIVE))
+        return next(named, None)
+
+    @property
     def found_worse(self) -> bool:
         """Whether the candidate is worse, not just without a gain: another result, a broken guard, or slower."""
         if self.results_equal is False:
@@ -122,6 +148,11 @@ class Verdict:
     seed: int | None = None
     judge_version: str | None = None
     executions: int | None = None  # the trials, and those of row-by-row comparisons
+    # The error budget of the query; None: judged before planopt kept it.
+    error_available: float | None = None  # that this trial might make
+    error_spent: float | None = None  # by its looks at clocks
+    purpose: Purpose | None = None  # None: judged before planopt confirmed
+    conditions: Conditions | None = None  # what it was given under; None: judged before planopt kept it
     stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property
@@ -132,6 +163,16 @@ class Verdict:
     def accepted(self) -> bool:
         """What it says; `proven` is what its criteria show."""
         return self.judgement.outcome == "accept"
+
+    @property
+    def confirms(self) -> bool:
+        """A trial of the policy in force. It puts nothing in force."""
+        return self.purpose == "confirm"
+
+    @property
+    def leaves_out(self) -> bool:
+        """A trial of the policy in force without one of its parts, against the policy in force."""
+        return self.purpose == "leave_out"
 
     @property
     def proven(self) -> bool:
@@ -152,3 +193,10 @@ class Verdict:
     @property
     def found_worse(self) -> bool:
         return self.judgement.found_worse
+
+    @property
+    def error_words(self) -> str:
+        """What it might take of the query's error budget, and took. Empty where nothing is known about that."""
+        if self.error_available is None or self.error_spent is None or self.confirms:
+            return ""
+        return f"error {100 * self.error_spent:.3g}% of {100 * self.error_available:.3g}%"

@@ -6,12 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from planopt_assets.model.alerts import Destination
+from planopt_assets.model.automation import Automation
+
 Objective = Literal["cpu", "latency", "bytes"]
 Mode = Literal["observe", "advise", "auto"]
 CaptureTier = Literal["always_on", "debug"]
+Maintain = Literal["never", "by_hand", "auto"]
 Scalar = str | int | float | bool | None
 LONGEST_SQL = 1024 * 1024
 """Bytes of a query's text; the SQL gate refuses a longer one."""
+SIMILAR = 2.0
+"""Tables of half to double the bytes are similar, unless the workload file says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,9 @@ class Table:
     name: str
     path: str | None = None  # absolute path or URI (`s3://…`)
     catalog: str | None = None
+    maintain: Maintain = "never"  # who may change its layout: nobody, a person, or planopt by itself in mode `auto`
+    features: tuple[str, ...] = ()  # table features that planopt may add, although older software cannot use them
+    index: bool = False  # opt-in: bloom filters in its files
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,8 @@ class Query:
     bindings: tuple[tuple[tuple[str, Scalar], ...], ...] = ((),)  # one entry per binding, sorted (name, value) pairs
     runs_per_day: float = 1.0
     debug_sample: float | None = None  # None: the workload's
+    any_values: bool = False  # whether `tuned` applies a policy to parameter values that were never tried
+    max_loss: float = 0.1  # share by which it may get worse for a layout that helps the others
 
     @property
     def source(self) -> Literal["sql", "dataframe"]:
@@ -46,6 +57,15 @@ class Budgets:
     per_candidate: float = 120.0
     per_query: float = 300.0
     per_run: float = 1800.0
+    per_night: float = 14400.0  # of the nightly sweep, in place of `per_run`
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """Limits of trying and changing layouts."""
+
+    trial_bytes: float = 20e9  # a larger table is tried on some of its files
+    pay_back_days: float = 30.0  # a rewrite must have paid for itself by then
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +96,19 @@ class Workload:
     mode: Mode = "advise"
     budgets: Budgets = field(default_factory=Budgets)
     knobs: Knobs = field(default_factory=Knobs)
+    maintenance: Maintenance = field(default_factory=Maintenance)
     capture: CaptureTier = "always_on"
     debug_sample: float = 0.1  # share of observations captured as `debug` in tier `always_on`
+    control_share: float = 0.05  # of the user's own runs; they go as original, for comparison
     allow_python: bool = False  # opt-in: Python callables and Python UDFs in queries
     seed: int = 20_240_101
+    similar_within: float = SIMILAR  # how far the size of a table may be from that of the trials, as a factor
+    automation: Automation = field(default_factory=Automation)
+    alerts: tuple[Destination, ...] = ()
+    sql_files: tuple[str, ...] = field(default=(), compare=False)  # read with the file; a change of one is a change too
 
     def query(self, query_id: str) -> Query:
         return next(q for q in self.queries if q.id == query_id)
+
+    def table(self, name: str) -> Table:
+        return next(t for t in self.tables if t.name == name)

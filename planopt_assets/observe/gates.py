@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any
 
 from planopt_assets.model.bundle import differing
-from planopt_assets.model.gate import NEVER_RAN, Gate
+from planopt_assets.model.gate import NEVER_RAN, Compared, Gate
 from planopt_assets.model.observation import Observation, ObservationHistory, PlanArtifact
 from planopt_assets.model.table_record import TableRecord
 from planopt_assets.observe.plans.diff import plan_diff
@@ -16,6 +16,9 @@ from planopt_assets.observe.tables.contract import contract_drift
 
 MISLED = 10.0
 """A join input reckoned this many times too large or too small, across the broadcast threshold, is worth a look."""
+_WITHIN = f"an estimate wrong by {MISLED:.0f} times or more, on the other side of the broadcast threshold"
+_ALL_EQUAL = "every part equal"
+_SAME_SHAPE = "the same operators, join strategies and exchanges"
 
 
 def _of_captured(gate: Callable[[ObservationHistory, Observation], Gate]) -> Callable[[ObservationHistory], Gate]:
@@ -63,12 +66,16 @@ def plan_topology_stable(history: ObservationHistory, last: Observation) -> Gate
     """
     accepted = _accepted(history)
     if accepted is None or accepted is last:
-        return Gate(True, False, "first observation: its plan is the one to keep" if accepted is None else "accepted")
+        compared = Compared("no plan yet", _shape(last), _SAME_SHAPE)
+        words = "first observation: its plan is the one to keep" if accepted is None else "accepted"
+        return Gate(True, False, words, compared=compared)
+    compared = Compared(_shape(accepted), _shape(last), _SAME_SHAPE)
     if accepted.topologies == last.topologies:
         if accepted.final_topologies == last.final_topologies:
-            return Gate(True, False, "same plan as accepted, before and after execution")
+            return Gate(True, False, "same plan as accepted, before and after execution", compared=compared)
         diff = _diff(history, accepted, last, "final")
-        return Gate(True, False, "same plan; only what adaptive execution made of it differs (best_effort)", diff)
+        words = "same plan; only what adaptive execution made of it differs (best_effort)"
+        return Gate(True, False, words, diff, compared=compared)
     tier = determinism_tier(accepted, last)
     words = {
         "canonical": "the plan changed though inputs, settings and engine did not (canonical); "
@@ -76,7 +83,12 @@ def plan_topology_stable(history: ObservationHistory, last: Observation) -> Gate
         "stable": "the plan changed after inputs or settings did (stable)",
         "best_effort": "the plan changed with the engine (best_effort)",
     }[tier]
-    return Gate(tier == "best_effort", tier == "canonical", words, _diff(history, accepted, last, "initial"))
+    diff = _diff(history, accepted, last, "initial")
+    return Gate(tier == "best_effort", tier == "canonical", words, diff, compared=compared)
+
+
+def _shape(observation: Observation) -> str:
+    return f"plan shape {', '.join(t or 'unknown' for t in observation.topologies)}"
 
 
 def determinism_tier(before: Observation, after: Observation) -> str:
@@ -126,9 +138,12 @@ def pushdown_effective(history: ObservationHistory, last: Observation) -> Gate:
     numbers = {"scans": float(len(last.scans)), "findings": float(len(findings))}
     numbers |= {"least_pruned_share": min(shares)} if shares else {}
     details = _table(("table", "outcome", "why"), [(s.table, s.outcome, s.reason) for s in last.scans])
+    compared = Compared("0 scans with avoidable reads", f"{len(findings)} of {len(last.scans)}", "none")
     if findings:
-        return Gate(False, False, f"{findings[0].table}: {findings[0].finding}", details, numbers)
-    return Gate(True, False, f"{len(last.scans)} scan(s), nothing avoidable was read", details, numbers)
+        words = f"{findings[0].table}: {findings[0].finding}"
+        return Gate(False, False, words, details, numbers, compared=compared)
+    words = f"{len(last.scans)} scan(s), nothing avoidable was read"
+    return Gate(True, False, words, details, numbers, compared=compared)
 
 
 @_of_bundle
@@ -142,9 +157,10 @@ def native_scan(history: ObservationHistory, last: Observation) -> Gate:
     ]
     wrong += [f"{s.table} was read row by row ({s.file_index})" for s in last.scans if not s.native]
     wrong += [f"{kind} is not a native scan" for a in last.artifacts for kind in a.other_scans]
+    compared = Compared(f"{len(last.scans)} native scan(s) at pinned versions", f"{len(wrong)} deviation(s)", "none")
     if wrong:
-        return Gate(False, True, "; ".join(dict.fromkeys(wrong)))
-    return Gate(True, False, f"{len(last.scans)} scan(s), all native and at the pinned version")
+        return Gate(False, True, "; ".join(dict.fromkeys(wrong)), compared=compared)
+    return Gate(True, False, f"{len(last.scans)} scan(s), all native and at the pinned version", compared=compared)
 
 
 @_of_bundle
@@ -152,13 +168,17 @@ def deterministic(history: ObservationHistory, last: Observation) -> Gate:
     """Does planning the query again on the same inputs and settings give the same bundle, part by part?"""
     unstable = sorted({part for a in last.artifacts for part in a.unstable_parts})
     if unstable:
-        return Gate(False, True, f"planned twice, and not the same: {', '.join(unstable)}")
+        compared = Compared("the first planning", f"other {', '.join(unstable)}", _ALL_EQUAL)
+        return Gate(False, True, f"planned twice, and not the same: {', '.join(unstable)}", compared=compared)
     before = next((o for o in reversed(history.observations[:-1]) if _same_inputs(o, last)), None)
     if before is not None:
         pairs = zip(before.artifacts, last.artifacts, strict=True)
         if parts := sorted({part for a, b in pairs for part in differing(a.bundle_parts, b.bundle_parts)}):
-            return Gate(False, True, f"not what the same inputs gave before: {', '.join(parts)}")
-    return Gate(True, False, f"the same bundle each time ({last.artifacts[0].bundle_hash})")
+            compared = Compared("the observation before", f"other {', '.join(parts)}", _ALL_EQUAL)
+            return Gate(False, True, f"not what the same inputs gave before: {', '.join(parts)}", compared=compared)
+    bundle = last.artifacts[0].bundle_hash
+    words = f"plans, scans and settings are the same each time they are made on the same inputs ({bundle})"
+    return Gate(True, False, words, compared=Compared("the first planning", "the same", _ALL_EQUAL))
 
 
 def _same_inputs(before: Observation, after: Observation) -> bool:
@@ -180,11 +200,13 @@ def protocol_compatible(history: ObservationHistory) -> Gate:
     unreadable = [
         f"{t.table} needs {', '.join(t.unknown_reader_features)}" for t in tables if t.unknown_reader_features
     ]
+    compared = Compared("0 tables that cannot be read", f"{len(unreadable)} of {len(tables)}", "none")
     if unreadable:
-        return Gate(False, True, "; ".join(unreadable))
+        return Gate(False, True, "; ".join(unreadable), compared=compared)
     unwritable = [f"{t.table} ({', '.join(t.unknown_writer_features)})" for t in tables if t.unknown_writer_features]
     words = f"{len(tables)} table(s) readable"
-    return Gate(True, False, f"{words}; no maintenance for {'; '.join(unwritable)}" if unwritable else words)
+    words = f"{words}; no maintenance for {'; '.join(unwritable)}" if unwritable else words
+    return Gate(True, False, words, compared=compared)
 
 
 def contract_kept(history: ObservationHistory) -> Gate:
@@ -203,10 +225,11 @@ def contract_kept(history: ObservationHistory) -> Gate:
     breaking = [d for d in drifts if d.severity == "breaking"]
     details = _table(("table", "severity", "what"), [(d.table, d.severity, d.words) for d in drifts])
     numbers = {"drifts": float(len(drifts)), "breaking": float(len(breaking))}
+    compared = Compared("0 breaking changes", f"{len(breaking)} of {len(drifts)} change(s)", "none")
     if breaking:
-        return Gate(False, True, f"{breaking[0].table}: {breaking[0].words}", details, numbers)
+        return Gate(False, True, f"{breaking[0].table}: {breaking[0].words}", details, numbers, compared=compared)
     words = f"{len(drifts)} compatible change(s): {drifts[0].words}" if drifts else f"{len(both)} table(s) unchanged"
-    return Gate(True, False, words, details, numbers)
+    return Gate(True, False, words, details, numbers, compared=compared)
 
 
 @_of_bundle
@@ -225,8 +248,10 @@ def estimates_sane(history: ObservationHistory, last: Observation) -> Gate:
             f"a join input was reckoned at {worst.estimated:,} bytes and had {worst.actual:,}: "
             "broadcast or not was decided wrongly"
         )
-        return Gate(False, False, words, details, numbers)
-    return Gate(True, False, "no join was planned on a wrong estimate", details, numbers)
+        compared = Compared(f"{worst.estimated:,} bytes estimated", f"{worst.actual:,} bytes", _WITHIN)
+        return Gate(False, False, words, details, numbers, compared=compared)
+    compared = Compared("0 joins misled by an estimate", "0", _WITHIN)
+    return Gate(True, False, "no join was planned on a wrong estimate", details, numbers, compared=compared)
 
 
 def _contract(tables: Sequence[TableRecord]) -> dict[str, Any]:

@@ -14,7 +14,16 @@ from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.chain import ended_by
 
 PolicyState = Literal[
-    "dropped", "candidate", "verifying", "accepted", "rejected", "inconclusive", "fixed", "expired", "reverted"
+    "dropped",
+    "candidate",
+    "verifying",
+    "accepted",
+    "rejected",
+    "inconclusive",
+    "fixed",
+    "expired",
+    "reverted",
+    "suspended",
 ]
 
 
@@ -40,9 +49,16 @@ class Lifecycle:
 
 
 def lifecycles(
-    candidates: Sequence[Candidate], tried: frozenset[str], verdicts: Sequence[Verdict], chain: Chain
+    candidates: Sequence[Candidate],
+    tried: frozenset[str],
+    verdicts: Sequence[Verdict],
+    chain: Chain,
+    suspended: str = "",
 ) -> tuple[Lifecycle, ...]:
-    """Each policy that was ever planned, tried, promoted or pinned for a query, in order of first appearance."""
+    """Each policy that was ever planned, tried, promoted or pinned for a query, in order of first appearance.
+
+    `suspended` is why the one in force is not applied.
+    """
     policies = dict.fromkeys([*(c.policy for c in candidates), *(v.policy for v in verdicts), *_promoted(chain)])
     found = (
         lifecycle(
@@ -52,6 +68,7 @@ def lifecycles(
             verdicts=verdicts,
             chain=chain,
             retry_after_days=RETRY_AFTER_DAYS,
+            suspended=suspended,
         )
         for policy in policies
     )
@@ -71,6 +88,7 @@ def lifecycle(
     verdicts: Sequence[Verdict],
     chain: Chain,
     retry_after_days: Mapping[Any, int],
+    suspended: str = "",
 ) -> Lifecycle | None:
     """The state of a policy. None: it was never proposed or pinned.
 
@@ -78,6 +96,8 @@ def lifecycle(
     `accepted`. `tried` holds the ids of policies with trials. Rows are oldest first.
     """
     verdict = next((v for v in reversed(verdicts) if v.policy == policy), None)
+    if chain and chain[-1].policy == policy and suspended:
+        return Lifecycle(policy, "suspended", suspended, in_force=True)
     if chain and chain[-1].policy == policy:
         state: PolicyState = "fixed" if chain[-1].fixed else "accepted"
         return Lifecycle(policy, state, chain[-1].reason, in_force=True)

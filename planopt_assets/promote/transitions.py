@@ -2,7 +2,7 @@
 
     candidate → verifying → accepted ──► in force ──► expired (schema, layout, engine, query changed)
                                 │            │  └───► reverted (a regression, or a person's rollback)
-    a person's pin ─────────► fixed          └──────► accepted (a better policy)
+    a person's pin ─────────► fixed          └──────► accepted (a better policy, or the same one proven elsewhere)
 
 Two rules hold for every caller: a policy is in force only by an accepted verdict or by a person's pin, and automation
 never changes a pin.
@@ -18,8 +18,10 @@ from planopt_assets.errors import NothingToChange, PolicyFixed, PromotionRefused
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import GENESIS, Chain, Promotion, State, in_force
 from planopt_assets.model.verdict import Verdict
-from planopt_assets.model.workload import NO_LIMITS, Knobs
+from planopt_assets.model.workload import NO_LIMITS, SIMILAR, Knobs
 from planopt_assets.promote.chain import before_the_pin, last_good, spent
+from planopt_assets.promote.suspension import covered
+from planopt_assets.promote.twice_taken_back import waiting
 
 Target = Literal["last_good", "original"]
 
@@ -35,6 +37,7 @@ class Accept:
     carried: frozenset[str] = frozenset()  # verdicts on similar inputs that a decision on the current ones relies on
     by_hand: bool = False
     limits: Knobs = NO_LIMITS  # of the workload file
+    similar_within: float = SIMILAR  # of the workload file too
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
 
     The store is not trusted: criteria and the knob catalogue are asked again, whatever the row says.
     """
-    of_candidate = [v for v in event.stored if v.candidate_id == event.candidate_id]
+    of_candidate = [v for v in event.stored if v.candidate_id == event.candidate_id and not v.confirms]
     verdict = next((v for v in of_candidate if v.id == event.verdict_id), None)
     look = f"run `planopt run {link.query_id}` and look at `planopt why {link.query_id}`"
     if verdict is None:
@@ -154,7 +157,13 @@ def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
             where=where,
             fix="wait for a new verdict, which comes when the inputs change, or use `planopt pin`",
         )
-    if in_force(link.chain) == verdict.policy:
+    if not event.by_hand and event.verdict_id in waiting(link.chain, event.stored):
+        raise VerdictSpent(
+            f"{verdict.policy.describe()} was taken back twice on inputs like these: trials do not tell how it runs",
+            where=where,
+            fix=f"promote it by hand (`planopt promote {link.query_id}`), or wait for inputs of another size",
+        )
+    if in_force(link.chain) == verdict.policy and covered(link.chain, verdict.conditions, event.similar_within):
         raise _nothing(f"{verdict.policy.describe()} is already in force", where)
     return link.made("accepted", verdict.policy, verdict.reason, verdict=verdict)
 
@@ -193,6 +202,7 @@ class _Link:
             input_fingerprint=verdict.input_fingerprint if verdict else inputs,
             previous_hash=self.chain[-1].chain_hash if self.chain else GENESIS,
             who=who,
+            conditions=verdict.conditions if verdict else None,
         )
 
     def restored(
@@ -213,4 +223,5 @@ class _Link:
             restores=good.generation if good else 0,
             who=who,
             evidence_ids=evidence,
+            conditions=good.conditions if good else None,
         )

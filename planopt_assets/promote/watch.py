@@ -1,23 +1,35 @@
 """Watch: does the policy in force still perform as in its trials? Pure: executions in, a regression or nothing out.
 
-It compares three sets of executions: the verdict's trials of both arms (`evidence`), later runs under the policy
-(`later`), and runs of original outside trials (`control`). If original got worse too, the data changed, not the policy.
-An unknown counter is not compared.
+Runs under the policy (`later`) are compared with control runs, which were drawn to run as original at the same time,
+and with the verdict's trials of both arms (`evidence`). Runs of original outside trials (`control`) tell data that
+changed from a policy that got worse. No answer rests on one run: see `runs` and `error` in `Limits`. An unknown counter
+is not compared, and neither are counters of another number of cores.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, variance
+from statistics import median
 
 from planopt_assets.model.execution import Execution
-from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.stamp import Stamp
+from planopt_assets.model.workload import Objective
+from planopt_assets.promote.against_controls import Compared, against_controls
+from planopt_assets.promote.level_change import change_evidence
+from planopt_assets.promote.proven_levels import ProvenLevels
 
-CLOCKS = ("cpu_ns", "wall_ns")
-RECENT = 3  # newest control runs that are used
+CPU, WALL = "executor_cpu_ns", "wall_ns"  # of a user's job the CPU of the driver is not known
+_OF_OBJECTIVE: Mapping[Objective, str] = {"cpu": CPU, "latency": WALL}
+_SIZES = ("table_bytes", "input_rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How far a clock may be above its trials where there are no controls: other machines, a cold JVM, busy days."""
+
+    limit: float
+    slack_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +41,26 @@ class Limits:
     tasks: float = 2.0
     slack_bytes: int = 1 << 20
     slack_tasks: int = 8
-    clock: float = 1.20
-    confidence: float = 0.999
-    observations: int = 5  # fewest runs for a decision by clocks
+    runs: int = 3  # the newest ones must all be beyond a limit of a counter
+    cpu: Clock = Clock(4.0, 5 * 10**9)
+    wall: Clock = Clock(6.0, 20 * 10**9)
+    slower_than_original: float = 1.05  # of a clock that is not the objective
+    error: float = 0.01  # of each comparison of clocks, for the whole life of a promotion
+    beyond_by_chance: float = 0.1  # share of runs of an unchanged policy that are beyond a clock's limit
+    waits: int = 20  # runs beyond a limit before a query with controls is judged without a new one
     similar: float = 2.0  # if inputs grew more, spill and clocks cannot be predicted
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Why a policy must be reverted, with numbers, and the ids of the rows behind it."""
+    """Why a policy must go, with numbers, and the ids of the rows behind it.
+
+    `outgrown`: the inputs are not those of the evidence any more, so the policy is not to blame, but not proven either.
+    """
 
     reason: str
     evidence: tuple[str, ...]
+    outgrown: bool = False
 
 
 def regression(
@@ -49,185 +69,168 @@ def regression(
     control: Sequence[Execution] = (),
     limits: Limits | None = None,
     since: Stamp | None = None,
+    objective: Objective = "cpu",
 ) -> Regression | None:
-    """The first counter beyond its limit, or clocks that are surely slower. None: no regression, or too little data.
+    """The first sign that the policy got worse. None: there is none, or too little data. `since` is its promotion.
 
-    Worked: the trials shuffled 800 bytes per row and read 1,000,000 rows. A later run reads 2,000,000 rows. 1.6 GB are
-    expected, and up to 1.25 times that is within the limit. 2.4 GB is a regression, unless original needs as much.
-    `since` is the stamp of the promotion. For deterministic counters, control runs after it are preferred.
+    Worked: the trials shuffled 800 bytes per row and read 1,000,000 rows. Later runs read 2,000,000 rows. 1.6 GB are
+    expected, and up to 1.25 times that is within the limit. Three runs of 2.4 GB are a regression, unless original
+    needs as much.
     """
     limits = limits or Limits()
-    arms = _Arms(evidence, control, since)
-    later = [row for row in later if arms.comparable(row)]
-    for row in later:
-        if not row.disturbed and (found := _beyond(row, arms, limits)):
-            return Regression(found, (row.id,))
-    return _slower(later, arms, limits)
+    proven = ProvenLevels(evidence, control, since)
+    if slower := _slower_than_controls(proven, later, control, limits, objective):
+        return slower
+    runs = [row for row in later if proven.comparable(row) and not row.disturbed]
+    return _dearer(proven, runs, limits) or _slower(proven, runs, limits) or _outgrown(proven, runs, limits)
 
 
-class _Arms:
-    """Medians of both arms of the trials, per binding, and how much original has drifted since."""
-
-    def __init__(self, evidence: Sequence[Execution], control: Sequence[Execution], since: Stamp | None) -> None:
-        self.policy = [r for r in evidence if r.policy_id != ORIGINAL.id]
-        self.original = [r for r in evidence if r.policy_id == ORIGINAL.id]
-        self.control = control
-        self.since = since
-        self._proven: dict[tuple[str, int | None, bool], float | None] = {}
-        self._drift: dict[tuple[str, int | None, tuple[str, ...]], float] = {}
-
-    def comparable(self, row: Execution) -> bool:
-        """Whether a run did the same work as a trial.
-
-        A trial produces the whole result and stores nothing. So does a frame that is read. A write does more: it is
-        compared only if control has writes too. `count`, `show` and failed runs are not comparable.
-        """
-        if row.status == "failed" or row.action == "other":
-            return False
-        return row.action != "write" or any(row.kind == other.kind for other in self.control)
-
-    def proven(self, name: str, binding: int | None, *, original: bool = False) -> float | None:
-        """Median of a counter in the trials of one arm."""
-        key = (name, binding, original)
-        if key not in self._proven:
-            self._proven[key] = self._median(name, binding, original=original)
-        return self._proven[key]
-
-    def _median(self, name: str, binding: int | None, *, original: bool) -> float | None:
-        runs = _of(self.original if original else self.policy, binding)
-        values = [value for r in runs if (value := r.counter(name)) is not None]
-        return float(median(values)) if values else None
-
-    def growth(self, row: Execution, *names: str, original: bool = False) -> float:
-        """Size of the inputs relative to the trials, at least 1: smaller inputs do not lower the limits."""
-        ratios = [
-            value / before
-            for name in names
-            if (value := row.counter(name)) and (before := self.proven(name, row.binding, original=original))
-        ]
-        return float(max([1.0, *ratios]))
-
-    def drift(self, name: str, binding: int | None, *sizes: str) -> float:
-        """How much more original costs now than in the trials, beyond its growth. At least 1, by its newest runs.
-
-        The data may have changed since the promotion, so deterministic counters use only control runs after it. Older
-        runs saw the old data: a drift of 1 before and 3 after is 3, not 2. Clocks use all recent runs, because one run
-        on a busy machine is not a drift.
-        """
-        key = (name, binding, sizes)
-        if key not in self._drift:
-            self._drift[key] = self._moved(name, binding, sizes)
-        return self._drift[key]
-
-    def _moved(self, name: str, binding: int | None, sizes: tuple[str, ...]) -> float:
-        before = self.proven(name, binding, original=True)
-        found = [1.0]
-        for kind in {r.kind for r in self.control if self.comparable(r)}:
-            known = [r for r in self.control if r.kind == kind and r.counter(name) is not None and not r.disturbed]
-            rows = _of(known, binding)
-            if name not in CLOCKS and self.since is not None:
-                rows = [r for r in rows if r.stamp.later_than(self.since)] or rows
-            if before and rows:
-                recent = rows[-RECENT:]
-                found.append(
-                    median((r.counter(name) or 0) / (before * self.growth(r, *sizes, original=True)) for r in recent)
-                )
-        return max(found)
-
-
-def _beyond(row: Execution, arms: _Arms, limits: Limits) -> str:
-    """The first deterministic counter of one run that is beyond its limit for the size of its inputs."""
-    for name, limit, slack, sizes in (
-        ("scan_bytes", limits.scan, limits.slack_bytes, ("table_bytes",)),
-        ("shuffle_write_bytes", limits.shuffle, limits.slack_bytes, ("input_rows",)),
-        ("tasks", limits.tasks, limits.slack_tasks, ("input_rows", "scan_files", "table_bytes")),
-        ("disk_spill_bytes", 1.0, limits.slack_bytes, ("input_rows",)),
-        ("memory_spill_bytes", 1.0, limits.slack_bytes, ("input_rows",)),
-    ):
-        proven, value = arms.proven(name, row.binding), row.counter(name)
-        if proven is None or value is None or value <= proven * limit + slack:
-            continue  # growth and drift are at least 1: they only raise the limit
-        if not any(row.counter(size) for size in sizes) or not _predictable(name, row, arms, limits):
-            continue
-        growth, drift = arms.growth(row, *sizes), arms.drift(name, row.binding, *sizes)
-        as_original = (arms.proven(name, row.binding, original=True) or 0.0) * growth * drift
-        expected = proven * growth * drift
-        if value > max(expected * limit + slack, as_original):
-            return (
-                f"{name} {value:,} in {row.id}: {proven:,.0f} proven, inputs x{growth:.2f}, original "
-                f"moved x{drift:.2f}, so {expected:,.0f} expected, at most {limit:g} x that + {slack:,}"
-            )
-    return ""
-
-
-def _predictable(name: str, row: Execution, arms: _Arms, limits: Limits) -> bool:
-    """Whether the trials tell what to expect: of scans by the size of the tables, of spills if inputs are similar."""
-    if name == "scan_bytes":
-        return bool(arms.proven("table_bytes", row.binding))
-    return "spill" not in name or arms.growth(row, "table_bytes", "input_rows") <= limits.similar
-
-
-def _slower(later: Sequence[Execution], arms: _Arms, limits: Limits) -> Regression | None:
-    """A regression by clocks, adjusted for size: the whole interval of later / proven is above limit and original.
-
-    A user's job runs on another day, on other machines and with a cold JVM, unlike the trials. So its clocks are
-    compared only if original also ran there.
-    """
-    comparable = [
-        r
-        for r in later
-        if not r.disturbed
-        and arms.growth(r, "table_bytes", "input_rows") <= limits.similar
-        and r.counters.input_rows
-        and (r.source != "production" or any(c.kind == r.kind for c in arms.control))
-    ]
-    for name in CLOCKS:
-        now: list[float] = []
-        for row in comparable:
-            before = _mean_log(_of(arms.policy, row.binding), name)
-            if before is not None and (value := row.counter(name)):
-                growth = arms.growth(row, "table_bytes", "input_rows")
-                drift = arms.drift(name, row.binding, "table_bytes", "input_rows")
-                now.append(math.log(value / (growth * drift)) - before)
-        then = [
-            math.log(value) - mean
-            for r in arms.policy
-            if (value := r.counter(name)) and (mean := _mean_log(_of(arms.policy, r.binding), name)) is not None
-        ]
-        if len(now) < limits.observations or len(then) < 2:
-            continue
-        low, high = _difference(now, then, limits.confidence)
-        policy, original = _mean_log(arms.policy, name), _mean_log(arms.original, name)
-        lost = original - policy if policy is not None and original is not None else 0.0
-        if low > max(math.log(limits.clock), lost):
-            ratio = math.exp(fmean(now) - fmean(then))
-            reason = (
-                f"{name} for the same input is {ratio:.2f} ({math.exp(low):.2f} to {math.exp(high):.2f} at "
-                f"{limits.confidence:.1%}) times what was proven, over {len(now)} runs; at most {limits.clock:g}, and "
-                f"original needs {math.exp(lost):.2f}"
-            )
-            return Regression(reason, tuple(r.id for r in comparable))
+def _slower_than_controls(
+    proven: ProvenLevels,
+    later: Sequence[Execution],
+    control: Sequence[Execution],
+    limits: Limits,
+    objective: Objective,
+) -> Regression | None:
+    """A clock of the policy is above that of control runs, by more than the verdict allowed, at the error stated."""
+    drawn = [r for r in control if r.control and (proven.since is None or r.stamp.later_than(proven.since))]
+    ran = [run for run in later if run.source == "production" and run.action != "other"]
+    allowed = {clock: _allowed(proven, clock, limits, objective) for clock in (CPU, WALL)}
+    for found in against_controls(ran, [run for run in drawn if run.action != "other"], allowed):
+        if found.evidence >= len(allowed) / limits.error:
+            return Regression(_told(found, allowed[found.clock], limits), found.controls)
     return None
 
 
-def _difference(now: Sequence[float], then: Sequence[float], confidence: float) -> tuple[float, float]:
-    """Welch's confidence interval of the difference of means: runs are not paired, spreads may differ."""
-    from scipy import stats
-
-    gap = fmean(now) - fmean(then)
-    parts = [variance(now) / len(now), variance(then) / len(then)]
-    if sum(parts) < 1e-24:
-        return gap, gap
-    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(now) - 1) + parts[1] ** 2 / (len(then) - 1))
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(sum(parts))
-    return gap - reach, gap + reach
+def _allowed(proven: ProvenLevels, clock: str, limits: Limits, objective: Objective) -> float:
+    """The objective must not be above original. The other clock may be what the verdict saw, and a little more."""
+    if clock == _OF_OBJECTIVE.get(objective):
+        return 1.0
+    policy, original = proven.level(clock, None), proven.level(clock, None, original=True)
+    return max(limits.slower_than_original, policy / original if policy and original else 0.0)
 
 
-def _of(rows: Sequence[Execution], binding: int | None) -> list[Execution]:
-    """Rows of one binding, or all rows if this binding was never tried."""
-    return [r for r in rows if r.binding == binding] or list(rows)
+def _told(found: Compared, allowed: float, limits: Limits) -> str:
+    return (
+        f"{found.clock} is {found.ratio:.2f} times that of control runs, which run as original ({len(found.controls)} "
+        f"controls among their neighbours; at most {allowed:.2f}; evidence {found.evidence:.3g}, "
+        f"error at most {limits.error:.1%})"
+    )
 
 
-def _mean_log(rows: Sequence[Execution], name: str) -> float | None:
-    values = [math.log(value) for r in rows if (value := r.counter(name))]
-    return fmean(values) if values else None
+def _dearer(proven: ProvenLevels, runs: Sequence[Execution], limits: Limits) -> Regression | None:
+    """A deterministic counter of which all the newest runs are beyond the limit for the size of their inputs."""
+    newest = runs[-limits.runs :]
+    if len(newest) < limits.runs:
+        return None
+    for counter in _COUNTERS:
+        beyond = [_beyond(row, counter, proven, limits) for row in newest]
+        if all(beyond):
+            return Regression(f"{beyond[-1]}; so were the {limits.runs} newest runs", tuple(r.id for r in newest))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    name: str
+    limit: str  # of `Limits`; empty: none at all
+    slack: str
+    sizes: tuple[str, ...]  # what it grows with
+
+
+_COUNTERS = (
+    _Counter("scan_bytes", "scan", "slack_bytes", ("table_bytes",)),
+    _Counter("shuffle_write_bytes", "shuffle", "slack_bytes", ("input_rows",)),
+    _Counter("tasks", "tasks", "slack_tasks", ("input_rows", "scan_files", "table_bytes")),
+    _Counter("disk_spill_bytes", "", "slack_bytes", ("input_rows",)),
+    _Counter("memory_spill_bytes", "", "slack_bytes", ("input_rows",)),
+)
+
+
+def _beyond(row: Execution, counter: _Counter, proven: ProvenLevels, limits: Limits) -> str:
+    """Why the counter of one run is beyond its limit. Empty if it is not, or cannot be predicted."""
+    name, sizes = counter.name, counter.sizes
+    limit, slack = float(getattr(limits, counter.limit)) if counter.limit else 1.0, int(getattr(limits, counter.slack))
+    expected, value = proven.level(name, row.binding), row.counter(name)
+    if expected is None or value is None or value <= expected * limit + slack:
+        return ""  # growth and drift are at least 1: they only raise the limit
+    if not proven.sized(row, *sizes) or ("spill" in name and proven.growth(row, *_SIZES) > limits.similar):
+        return ""
+    growth, drift = proven.growth(row, *sizes), proven.drift(name, row.binding, *sizes)
+    as_original = (proven.level(name, row.binding, original=True) or 0.0) * growth * drift
+    adjusted = expected * growth * drift
+    if value <= max(adjusted * limit + slack, as_original):
+        return ""
+    return (
+        f"{name} {value:,} in {row.id}: {expected:,.0f} proven, inputs x{growth:.2f}, original moved x{drift:.2f}, "
+        f"so {adjusted:,.0f} expected, at most {limit:g} x that + {slack:,}"
+    )
+
+
+def _slower(proven: ProvenLevels, runs: Sequence[Execution], limits: Limits) -> Regression | None:
+    """A clock far above the trials, in more runs than chance explains.
+
+    Without controls nobody knows what original would take on this machine and day. So a run counts only if it is far
+    above both arms of the trials, adjusted for size and for what is known of original since. Where there are controls,
+    the next one is waited for: it tells a slower machine from a slower policy.
+    """
+    known = [row for row in runs if proven.sized(row, *_SIZES) and proven.growth(row, *_SIZES) <= limits.similar]
+    for name, clock in ((CPU, limits.cpu), (WALL, limits.wall)):
+        first = next((row.stamp for row in known if (_excess(row, name, clock, proven) or 0.0) > 1), None)
+        if first is None:
+            continue
+        steps = [(row, _excess(row, name, clock, proven, first)) for row in known]
+        seen = [(row, excess) for row, excess in steps if excess is not None]
+        slow = [(row, excess) for row, excess in seen if excess > 1]
+        if proven.drawn() and not proven.drawn(first) and len(slow) < limits.waits:
+            continue
+        found = change_evidence(_chances(excess > 1, limits.beyond_by_chance) for _, excess in seen)
+        if found >= 2 / limits.error:
+            times = median(excess for _, excess in slow)
+            reason = (
+                f"{name} is beyond its limit in {len(slow)} of {len(seen)} runs, {times:.2f} times the limit in the "
+                f"median: {clock.limit:g} x what the trials needed for inputs of this size + {clock.slack_ns:,}; "
+                f"evidence {found:.3g}, error at most {limits.error:.1%} where chance explains one run in "
+                f"{1 / limits.beyond_by_chance:.0f}"
+            )
+            return Regression(reason, tuple(row.id for row, _ in slow))
+    return None
+
+
+def _excess(row: Execution, name: str, clock: Clock, proven: ProvenLevels, after: Stamp | None = None) -> float | None:
+    """A clock over its limit: above 1 it is beyond."""
+    levels = [proven.level(name, row.binding), proven.level(name, row.binding, original=True)]
+    value, base = row.counter(name), max((level for level in levels if level), default=0.0)
+    if not value or not base:
+        return None
+    expected = base * proven.growth(row, *_SIZES) * proven.drift(name, row.binding, *_SIZES, after=after)
+    return value / (expected * clock.limit + clock.slack_ns)
+
+
+def _chances(beyond: bool, by_chance: float) -> tuple[float, ...]:
+    """The bets of `change_evidence`: that half of the runs, or nine in ten, are beyond the limit now."""
+    return tuple(now / by_chance if beyond else (1 - now) / (1 - by_chance) for now in (0.5, 0.9))
+
+
+def _outgrown(proven: ProvenLevels, runs: Sequence[Execution], limits: Limits) -> Regression | None:
+    """The newest runs read far more than the trials, and show harm: they spill, or are slower than size explains."""
+    newest = runs[-limits.runs :]
+    if len(newest) < limits.runs or any(proven.growth(row, *_SIZES) <= limits.similar for row in newest):
+        return None
+    harm = [_harm(row, proven, limits) for row in newest]
+    if not all(harm):
+        return None
+    growth = proven.growth(newest[-1], *_SIZES)
+    reason = f"inputs are x{growth:.1f} of what it was proven on, and {harm[-1]}; so were the {limits.runs} newest runs"
+    return Regression(reason, tuple(row.id for row in newest), outgrown=True)
+
+
+def _harm(row: Execution, proven: ProvenLevels, limits: Limits) -> str:
+    for name in ("disk_spill_bytes", "memory_spill_bytes"):
+        value, before = row.counter(name) or 0, proven.level(name, row.binding) or 0.0
+        if value > before + limits.slack_bytes:
+            return f"{name} is {value:,} in {row.id}, {before:,.0f} were proven"
+    for name, clock in ((CPU, limits.cpu), (WALL, limits.wall)):
+        if (excess := _excess(row, name, clock, proven)) is not None and excess > 1:
+            return f"{name} is {excess:.2f} times its limit for that size in {row.id}"
+    return ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planopt_assets.model.decision import Decision
-from planopt_assets.model.policy import Policy
+from planopt_assets.model.policy import ORIGINAL, Policy
 
 AT_ONCE = 3
 
@@ -60,6 +60,16 @@ def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Plann
             together = one.policy if together is None else together.merged(one.policy)
             ids = (*ids, one.decision_id)
     return (together, ids) if together is not None and together.id not in tried else None
+
+
+def incumbent(policy: Policy, tried: Mapping[str, str], *, suspended: bool) -> Policy | None:
+    """The policy in force, if it should be planned now. None: it was, or it is original, which is always an arm.
+
+    It meets every candidate that is tried, whether or not a rule proposes it again: its verdict shows that it still
+    deserves its place. A suspended one is tried even alone.
+    """
+    tries = suspended or "kept" in tried.values()
+    return policy if tries and policy != ORIGINAL and policy.id not in tried else None
 
 
 def by_gain(proposed: Sequence[Proposed]) -> list[Proposed]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets import __version__
 from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.model.ids import content_id
+from planopt_assets.store.schemas import ABOUT_TABLES
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
@@ -42,7 +43,7 @@ def made_of(workload: Workload, snapshot: Snapshot, standings: Mapping[str, Stan
         {
             "planopt": [__version__, _TEMPLATE.read_text(encoding="utf-8")],
             "workload": [workload.name, workload.objective, workload.mode],
-            "rows": snapshot.files,
+            "rows": {name: files for name, files in snapshot.files.items() if name not in ABOUT_TABLES},
             "inputs": [[s.query_id, s.query_fingerprint, s.input_fingerprint] for s in standings.values()],
         },
     )
@@ -65,7 +66,7 @@ def _last_line(made_of: str) -> str:
 
 def _view(standing: Standing) -> dict[str, Any]:
     """What the template shows of a query; the facts of `planopt why` have ids too, which take longer than the page."""
-    active, deciding, gain = standing.active, standing.deciding, standing.gain
+    deciding, gain = standing.deciding, standing.gain
     return {
         "id": standing.query_id,
         "outcome": standing.outcome,
@@ -75,7 +76,9 @@ def _view(standing: Standing) -> dict[str, Any]:
         "gain": gain,
         "gain_words": gain.describe() if gain else "",
         "results_equal": deciding.results_equal if deciding else None,
-        "in_force": active.describe() if active else "original",
+        "in_force": standing.in_force,
+        "confirmation": standing.confirmation.reason if standing.confirmation else "",
+        "error_budget": standing.error_budget.describe(),
         "decisions": standing.decisions,
         "candidates": standing.candidates,
         "verdicts": standing.verdicts,

@@ -53,19 +53,23 @@ def _out() -> Console:
     return _Terminal(highlight=False, width=None if known else 160)
 
 
+console = _out
+"""For the other modules that print tables."""
+
 _ERR = _Terminal(stderr=True, highlight=False)
 
 
 class Progress:
     """One line per step on standard error: elapsed time, stage, query, what happens."""
 
-    def __init__(self, workload: str, queries: Sequence[str], *, quiet: bool) -> None:
-        self._queries, self._quiet, self._workload = queries, quiet, workload
+    def __init__(self, workload: str, queries: Sequence[str], *, quiet: bool, tables: int = 0) -> None:
+        self._queries, self._quiet, self._workload, self._tables = queries, quiet, workload, tables
         self._started = time.monotonic()
 
     def __enter__(self) -> Progress:
         if not self._quiet:
-            _ERR.print(f"{self._workload}: {len(self._queries)} queries to run")
+            looked_at = f", {self._tables} tables to look at" if self._tables else ""
+            _ERR.print(f"{self._workload}: {len(self._queries)} queries to run{looked_at}")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,7 +109,11 @@ def print_agenda(agenda: Agenda) -> None:
     stages = [s.stage for i in agenda.items[:1] for s in i.steps]
     rows = (_item_row(item, facts["order"]) for item, facts in zip(agenda.items, agenda.facts(), strict=True))
     print_columns(_out(), ("#", "query", *stages, "saves", "trial", "rank", "why"), rows)
-    if not agenda.queries:
+    looked_at = [(i.table, Cell(i.step.need, _NEEDS[i.step.need]), i.step.why) for i in agenda.table_items]
+    if looked_at:
+        _out().print()
+        print_columns(_out(), ("table", "readiness", "why"), looked_at)
+    if not agenda.queries and not agenda.tables:
         _out().print("Nothing to do: queries, tables and settings are unchanged since the last run.")
 
 
@@ -166,15 +174,19 @@ def _in_force(standing: Standing, changed: str) -> str:
         return "unknown"
     if (active := standing.active) is None:
         return "original"
-    state = "" if active.state == "accepted" else f" {active.state}"
+    state = " not applied" if standing.vetoed else "" if standing.state == "accepted" else f" {standing.state}"
     words = active.policy.describe()
     return f"g{active.generation}{state}" + ("" if words == changed else f": {words}")
 
 
 def _decided_because(standing: Standing) -> str:
-    """The reason of a pin, or why the accepted change was proposed. For any other outcome, its reason."""
+    """Why it is not applied, the reason of a pin, or why the change was proposed. For any other outcome, its reason."""
+    if standing.vetoed:
+        return f"the policy in force is not applied: {standing.vetoed}"
     if standing.active is not None and standing.active.fixed:
         return f"pinned by {standing.active.who or 'a person'}: {standing.active.reason}"
+    if standing.suspended:
+        return f"suspended: {standing.suspended}"
     if standing.outcome == "accept":
         return "; ".join(d.reason for d in standing.proposed)
     return standing.reason
@@ -204,10 +216,16 @@ def _grow(tree: Tree, node: Node, shown: set[str]) -> None:
 def print_why(facts: dict[str, Any]) -> None:
     _out().print(f"{facts['id']}: {facts['outcome']}, {facts['reason']}", style="bold", soft_wrap=True, markup=False)
     _out().print(f"in force: {facts['in_force']}", soft_wrap=True, markup=False)
+    for said in facts["depends_on"]:
+        _out().print(f"  {said}", soft_wrap=True, markup=False)
+    if found := facts["confirmation"]:
+        _out().print(f"confirmation: {found['reason']}", soft_wrap=True, markup=False)
+    _out().print(f"error budget: {facts['error_budget_words']}", soft_wrap=True, markup=False)
     if said := remark(facts["depends_on_cores"]):
         _out().print(said, soft_wrap=True, markup=False)
     for used in facts["production"]:
-        runs = f"{used['runs']} runs from {used['since']} to {used['until']}, {used['failed']} failed"
+        drawn = f", {used['controls']} of them controls" if used["controls"] else ""
+        runs = f"{used['runs']} runs{drawn} from {used['since']} to {used['until']}, {used['failed']} failed"
         failure = f"; last at {used['last_failure']['at']}: {used['last_failure']['note']}" if used["failed"] else ""
         _out().print(f"production {used['policy']}: {runs}{failure}", soft_wrap=True, markup=False)
     _out().print()
@@ -221,11 +239,9 @@ def print_why(facts: dict[str, Any]) -> None:
         _out().print(f"\nreplan   {candidate['policy']}: {candidate['reason']}", soft_wrap=True, markup=False)
         _out().print(candidate["diff"], markup=False)
     for verdict in facts["verdicts"]:
-        _out().print(
-            f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({verdict['pairs']} pairs)",
-            soft_wrap=True,
-            markup=False,
-        )
+        looked = ", ".join(filter(None, [f"{verdict['pairs']} pairs", verdict["error_words"]]))
+        words = f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({looked})"
+        _out().print(words, soft_wrap=True, markup=False)
         rows = (
             (c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"])
             for c in verdict["criteria"]

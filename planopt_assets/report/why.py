@@ -19,8 +19,10 @@ def why_facts(standing: Standing, production: Sequence[Execution] = ()) -> dict[
     active = standing.active
     return {
         **standing.facts(),
-        "in_force": active.describe() if active else "original",
+        "in_force": standing.in_force,
+        "depends_on": active.conditions.describe() if active and active.conditions else [],
         "depends_on_cores": list(by_cores(*standing.shown_policies, *(c.policy for c in standing.candidates))),
+        "error_budget_words": standing.error_budget.describe(),
         "production": _production(standing, production),
         "decisions": [
             {"id": d.id, "rule": d.rule, "kind": d.kind, "reason": d.reason, "arithmetic": dict(d.arithmetic)}
@@ -37,6 +39,9 @@ def why_facts(standing: Standing, production: Sequence[Execution] = ()) -> dict[
                 "outcome": v.outcome,
                 "reason": v.reason,
                 "pairs": v.judgement.pairs,
+                "error_available": v.error_available,
+                "error_spent": v.error_spent,
+                "error_words": v.error_words,
                 "criteria": [asdict(c) for c in v.judgement.criteria],
             }
             for v in standing.verdicts
@@ -55,6 +60,7 @@ def _production(standing: Standing, executions: Sequence[Execution]) -> list[dic
             "policy_id": policy_id,
             "policy": known[policy_id].describe() if policy_id in known else policy_id,
             "runs": len(runs),
+            "controls": sum(run.control is True for run in runs),
             "since": _moment(runs[0]),
             "until": _moment(runs[-1]),
             "failed": sum(run.status == "failed" for run in runs),

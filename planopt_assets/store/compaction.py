@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import StoreUnreadable
+from planopt_assets.errors.store import is_panic
 from planopt_assets.store.opened import data_files, open_sound, opened
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.table_heads import note_version
+from planopt_assets.store.write_profile import FILE_BYTES, writer_properties
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -51,12 +53,14 @@ def compact_store(root: str, most: int = MOST_SMALL_FILES, kept_hours: int = KEP
     found = []
     for name in TABLES:
         path = Path(root) / name
-        if not (path / "_delta_log").is_dir():
+        if sum(1 for _ in path.glob("*.parquet")) <= most:  # a table has no more files than its folder
             continue
         try:
             done = _compacted(path, most, kept_hours)
-        except (StoreUnreadable, DeltaError, OSError) as error:
-            LOG.info("%s is not compacted this time: %s", name, str(error).strip().splitlines()[0][:300])
+        except BaseException as error:
+            if not (isinstance(error, StoreUnreadable | DeltaError | OSError) or is_panic(error)):
+                raise
+            LOG.info("%s is not compacted this time: %s", name, str(error).strip().partition("\n")[0][:300])
             continue
         if done is not None:
             LOG.debug("%s: %d files are %d now, %d old ones deleted", name, *done)
@@ -98,6 +102,8 @@ def _write_anew(table: DeltaTable) -> None:
         mode="overwrite",
         commit_properties=CommitProperties(max_commit_retries=0),  # the very next version, or a conflict
         post_commithook_properties=PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False),
+        target_file_size=FILE_BYTES,
+        writer_properties=writer_properties(),
     )
 
 

@@ -13,8 +13,9 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_ra
 
 from planopt_assets.errors import StoreWriteFailed
 from planopt_assets.store.opened import opened
-from planopt_assets.store.sequence import APPLICATION, last_number_of, numbered
+from planopt_assets.store.sequence import last_number_of, note, numbered
 from planopt_assets.store.table_heads import note_version
+from planopt_assets.store.write_profile import writer_properties
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,7 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int, aft
         if table is not None and (table.transaction_version(app_id) or 0) >= version:
             return
         new, number = numbered(rows, max(after, last_number_of(table) if table is not None else 0))
-        transactions = [Transaction(app_id, version), Transaction(APPLICATION, number)]
+        transactions = [Transaction(app_id, version), *note(number, table.version() + 1 if table is not None else 0)]
         write_deltalake(
             table or location,
             new,
@@ -64,6 +65,7 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int, aft
             schema_mode="merge" if table else None,  # columns added since the table was made
             commit_properties=CommitProperties(max_commit_retries=0, app_transactions=transactions),
             post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+            writer_properties=writer_properties(),
         )
     except CommitFailedError as error:
         raise _OthersWereFaster from error

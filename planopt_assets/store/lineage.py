@@ -21,6 +21,8 @@ KINDS = {
     "obs": "observation",
     "exe": "execution",
     "pol": "policy",
+    "lay": "layout",
+    "mnt": "maintenance",
 }
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from planopt_assets.delta.log_files import LogFiles
-from planopt_assets.errors import StoreUnreadable, TableUnreadable
+from planopt_assets.errors import NativeUnusable, StoreUnreadable, TableUnreadable
+from planopt_assets.errors.store import is_panic
 from planopt_assets.store.head_files import HeadUnreadable, on_files
 from planopt_assets.store.table_heads import changed_file, lost_files, read_table_head, returned_files
 
@@ -48,6 +49,23 @@ class Opened:
 def opened(root: str, name: str) -> DeltaTable | None:
     """The newest version of a table. A damaged one is an error."""
     return open_checked(root, name).table
+
+
+def unchecked(root: str, name: str) -> DeltaTable | None:
+    """A table as delta-rs opens it. None: it was never written, or is damaged, which is told to those who read rows."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    location = f"{root}/{name}"
+    try:
+        exists = (Path(location) / "_delta_log").is_dir() if on_files(root) else DeltaTable.is_deltatable(location)
+        return DeltaTable(location) if exists else None
+    except (DeltaError, OSError, ValueError):
+        return None
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +127,10 @@ def open_checked(root: str, name: str, *, by_head: bool = True) -> Opened:
     except (DeltaError, OSError, ValueError) as error:
         raise unreadable(root, name, _blamed(name, location, error)) from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # delta-rs gave up: no Exception, and no class to import
+        if not is_panic(error):
             raise
+        if "fork" in str(error).lower():  # the store is sound: delta-rs works in no child of a process that used it
+            raise NativeUnusable.by(error) from error
         raise unreadable(root, name, _blamed(name, location, error)) from error
     if returned:
         raise unreadable(root, name, f"its log names {location}/{returned[0]} again, which another file replaced")

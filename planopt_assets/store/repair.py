@@ -20,6 +20,7 @@ from planopt_assets.store.head_files import FOLDER, HeadUnreadable, on_files
 from planopt_assets.store.opened import ONLY_A_FILE_SYSTEM
 from planopt_assets.store.salvage import DAMAGED, Salvaged, damage_of, salvage
 from planopt_assets.store.schemas import TABLES
+from planopt_assets.store.sequence import APPLICATION, highest, note
 from planopt_assets.store.table_heads import new_head, read_table_head, table_head_file, write_table_head
 
 STAGING = "_repair"
@@ -162,8 +163,14 @@ def _replace(root: str, found: Salvaged, aside: Path) -> None:
     name = found.name
     staged = Path(root, STAGING, name)
     shutil.rmtree(staged, ignore_errors=True)
-    known = [Transaction(app_id, version) for app_id, version in found.transactions.items()]
-    write_deltalake(str(staged), found.rows, mode="error", commit_properties=CommitProperties(app_transactions=known))
+    noted = max(
+        found.transactions.get(APPLICATION, 0), highest(found.rows)
+    )  # rows may outlive the commit that noted it
+    known = {**found.transactions, **{told.app_id: told.version for told in note(noted, 0)}}
+    transactions = [Transaction(app_id, version) for app_id, version in known.items()]
+    write_deltalake(
+        str(staged), found.rows, mode="error", commit_properties=CommitProperties(app_transactions=transactions)
+    )
     if Path(root, name).exists():
         aside.mkdir(parents=True, exist_ok=True)
         Path(root, name).rename(aside / name)

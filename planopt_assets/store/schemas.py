@@ -11,7 +11,12 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
+
+ABOUT_TABLES = frozenset(
+    {"table_readiness", "layout_proposals", "layout_trials", "layout_verdicts", "maintenance_actions"}
+)
+"""Stored tables whose subject is a table of the user, not a query; they exist once such a table was looked at."""
 
 _TEXT, _LONG, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(pa.string())
@@ -210,6 +215,10 @@ TABLES: dict[str, pa.Schema] = {
         action=_TEXT,  # frame | write | other: what the user's job did with the query
         status=_TEXT,  # ok | failed
         note=_TEXT,  # the error, or why it did not run under the policy in force
+        # since version 7
+        cores=_LONG,  # Spark's default parallelism
+        control=_FLAG,  # of production runs: drawn to run as original
+        table_sizes=_TEXT,  # JSON, of production runs: bytes by table name
     ),
     # decide
     "policy_decisions": _table(
@@ -280,6 +289,10 @@ TABLES: dict[str, pa.Schema] = {
         input_bytes=_LONG,  # all of the tables read
         executions=_LONG,  # since version 3: its trials, and the executions for row-by-row comparisons
         gain_confidence=_REAL,  # since version 3: of the interval from gain_low to gain_high
+        error_available=_REAL,  # since version 7: of the query's error budget, for this trial
+        error_spent=_REAL,  # since version 7: by its looks at clocks
+        purpose=_TEXT,  # since version 7: try | confirm | leave_out
+        conditions=_TEXT,  # since version 7, JSON: what it was given under, and what each part depends on
     ),
     # promote
     "active_policies": _table(
@@ -297,6 +310,143 @@ TABLES: dict[str, pa.Schema] = {
         restores=_LONG,  # the generation whose policy is in force again; 0 is original
         who=_TEXT,  # the person who chose it; null: automation
         evidence_ids=_TEXTS,  # the rows that made it expire or revert
+        conditions=_TEXT,  # since version 7, JSON: those of its verdict
+    ),
+    # maintain: one row per table, `query_id` is null unless a query is named
+    "table_readiness": _table(
+        table=_TEXT,
+        location=_TEXT,
+        table_id=_TEXT,
+        version=_LONG,
+        head=_TEXT,
+        min_reader=_LONG,
+        min_writer=_LONG,
+        reader_features=_TEXTS,
+        writer_features=_TEXTS,
+        integrity=_TEXT,  # verified | damaged | unknown
+        unknown_reader_features=_TEXTS,
+        unknown_writer_features=_TEXTS,
+        partition_columns=_TEXTS,
+        clustering_columns=_TEXTS,
+        files=_LONG,
+        bytes=_LONG,
+        rows=_LONG,
+        sizes=_TEXT,  # JSON: files by size class
+        small_files=_LONG,
+        small_bytes=_LONG,
+        compacted_files=_LONG,
+        debt_files=_LONG,
+        deletion_vector_files=_LONG,
+        deleted_rows=_LONG,
+        partitions=_LONG,
+        median_partition_bytes=_LONG,
+        largest_partition_bytes=_LONG,
+        columns=_TEXT,  # JSON: range coverage and overlap depth of the columns that queries use
+        commits_since_checkpoint=_LONG,
+        log_files=_LONG,
+        log_bytes=_LONG,
+        growth_days=_REAL,
+        commits_per_day=_REAL,
+        files_per_day=_REAL,
+        bytes_per_day=_REAL,
+        log_retention_hours=_REAL,
+        deleted_file_retention_hours=_REAL,
+        read_by=_TEXTS,
+        findings=_TEXT,  # JSON: cause, severity, consequence, command
+        ready=_FLAG,
+        input_fingerprint=_TEXT,
+    ),
+    "layout_proposals": _table(
+        proposal_id=_TEXT,
+        table=_TEXT,
+        table_id=_TEXT,
+        version=_LONG,
+        action=_TEXT,  # compact | zorder | cluster | statistics | checkpoint | properties | bloom
+        columns=_TEXTS,
+        target_file_bytes=_LONG,
+        properties=_TEXT,  # JSON
+        only_where=_TEXT,  # partitions to rewrite, as SQL
+        files_before=_LONG,
+        bytes_before=_LONG,
+        files_after=_LONG,
+        bytes_rewritten=_LONG,
+        expected=_TEXT,  # JSON: per query, files and bytes read before and after, runs a day
+        gain=_TEXTS,
+        lose=_TEXTS,
+        saving_cpu_ns_per_day=_REAL,
+        rewrite_cpu_ns=_LONG,
+        break_even_days=_REAL,
+        writers=_TEXT,
+        locks_out=_TEXT,
+        reason=_TEXT,
+        arithmetic=_TEXT,  # JSON, in the order it was computed
+        evidence_ids=_TEXTS,
+    ),
+    "layout_trials": _table(
+        trial_id=_TEXT,
+        proposal_id=_TEXT,
+        table=_TEXT,
+        policy_id=_TEXT,
+        layout=_FLAG,  # true: it read the clone
+        round=_LONG,
+        position=_LONG,
+        binding=_LONG,
+        warm_up=_FLAG,
+        status=_TEXT,  # ok | timed_out | failed | tainted
+        error=_TEXT,
+        digest=_TEXT,  # JSON
+        topology_hash=_TEXT,
+        seed=_LONG,
+    ),
+    "layout_verdicts": _table(
+        verdict_id=_TEXT,
+        proposal_id=_TEXT,
+        table=_TEXT,
+        table_id=_TEXT,
+        version=_LONG,
+        outcome=_TEXT,  # accept | reject | inconclusive
+        reason=_TEXT,
+        results_equal=_FLAG,
+        criteria=_TEXT,  # JSON
+        measured=_TEXT,  # JSON: per query, before and after as measured, beside the prediction
+        saving_cpu_ns_per_day=_LONG,
+        rewrite_cpu_ns=_LONG,
+        rewrite_wall_ns=_LONG,
+        bytes_rewritten=_LONG,
+        files_before=_LONG,
+        files_after=_LONG,
+        break_even_days=_REAL,
+        prediction_error=_REAL,
+        subset=_TEXT,
+        seed=_LONG,
+        judge_version=_TEXT,
+        trial_ids=_TEXTS,
+        input_fingerprints=_TEXTS,
+    ),
+    "maintenance_actions": _table(
+        action_id=_TEXT,
+        table=_TEXT,
+        table_id=_TEXT,
+        action=_TEXT,
+        status=_TEXT,  # applied | undone | failed | refused
+        reason=_TEXT,
+        proposal_id=_TEXT,
+        verdict_id=_TEXT,
+        version_before=_LONG,
+        version_after=_LONG,
+        files_before=_LONG,
+        files_after=_LONG,
+        bytes_before=_LONG,
+        bytes_after=_LONG,
+        bytes_rewritten=_LONG,
+        took_ns=_LONG,
+        cpu_ns=_LONG,
+        attempts=_LONG,
+        undo=_TEXT,  # the command that takes it back
+        undo_until=pa.timestamp("us", tz="UTC"),
+        undoes=_TEXT,
+        who=_TEXT,
+        error_code=_TEXT,
     ),
     # edges: from a row to the rows it was made from, and to source tables at a version
     "lineage": _table(

@@ -9,18 +9,19 @@ tell; there the wall clock decides, as it does for rows that are older than this
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planopt_assets.store.opened import data_files
+from planopt_assets.store.opened import data_files, unchecked
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from deltalake import DeltaTable
+    from deltalake import DeltaTable, Transaction
 
 COLUMN = "sequence"
 APPLICATION = "planopt:sequence"
 """The Delta transaction whose version is the last number of a table, so that no data file must be read for it."""
+NOTED_AT = f"{APPLICATION}:at"
+"""And the version of the table that noted it. Spark, compaction and deletion note nothing: then the number is stale."""
 
 COMPARED = ("plan_artifacts", "runtime_counters", "verdicts", "active_policies")
 """Tables whose rows are compared across tables: which verdicts an observation knew, what ran after a promotion."""
@@ -28,44 +29,53 @@ COMPARED = ("plan_artifacts", "runtime_counters", "verdicts", "active_policies")
 
 def last_number(root: str) -> int:
     """The highest number in the tables that are compared. A table that cannot be opened has no say."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
-
-    found = [0]
-    for name in COMPARED:
-        location = f"{root}/{name}"
-        try:
-            exists = DeltaTable.is_deltatable(location) if "://" in root else Path(location, "_delta_log").is_dir()
-            found += [last_number_of(DeltaTable(location))] if exists else []
-        except (DeltaError, OSError):
-            continue  # whoever reads its rows is told
-    return max(found)
+    tables = (unchecked(root, name) for name in COMPARED)
+    return max((_told(table) for table in tables if table is not None), default=0)
 
 
 def last_number_of(table: DeltaTable) -> int:
-    """The highest number in a table. Where Spark wrote last, or a repair, the rows themselves are asked."""
-    noted = table.transaction_version(APPLICATION)
-    return noted if noted is not None else _in_rows(table)
+    """The highest number in a table. Where others wrote since it was noted, the rows themselves are asked."""
+    noted = table.transaction_version(APPLICATION) or 0
+    at = table.transaction_version(NOTED_AT)
+    return noted if at == table.version() else max(noted, _in_rows(table))
+
+
+def note(number: int, version: int) -> list[Transaction]:
+    """What the commit that makes this version of a table remembers of its number."""
+    from deltalake import Transaction
+
+    return [Transaction(APPLICATION, number), Transaction(NOTED_AT, version)]
+
+
+def highest(rows: pa.Table) -> int:
+    import pyarrow.compute as pc
+
+    return pc.max(rows[COLUMN]).as_py() or 0
 
 
 def numbered(rows: pa.Table, after: int) -> tuple[pa.Table, int]:
     """Rows of one commit with their number. A row that has one keeps it: it was stored before, and is written again."""
     import pyarrow.compute as pc
 
-    number = max(after, pc.max(rows[COLUMN]).as_py() or 0) + 1
+    number = max(after, highest(rows)) + 1
     return rows.set_column(rows.column_names.index(COLUMN), COLUMN, pc.fill_null(rows[COLUMN], number)), number
+
+
+def _told(table: DeltaTable) -> int:
+    try:
+        return last_number_of(table)
+    except OSError:
+        return 0  # whoever reads its rows is told
 
 
 def _in_rows(table: DeltaTable) -> int:
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
     files = data_files(table)
     if not files:
         return 0
     try:
-        found = ds.dataset(files, schema=pa.schema([(COLUMN, pa.int64())]), format="parquet").to_table()
+        return highest(ds.dataset(files, schema=pa.schema([(COLUMN, pa.int64())]), format="parquet").to_table())
     except pa.ArrowException as error:
         raise OSError(str(error)) from error
-    return pc.max(found[COLUMN]).as_py() or 0

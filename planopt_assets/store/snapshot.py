@@ -31,11 +31,17 @@ def _oldest_first(rows: pa.Table) -> pa.Array:
 
 
 class Snapshot:
-    """The rows of one workload. Each table is opened once, when first asked for; one not written yet is empty."""
+    """The rows of one workload. Each table is opened once, when first asked for; one not written yet is empty.
 
-    def __init__(self, root: str, workload: str) -> None:
+    A store that a newer planopt wrote is an error, since what is written to it would be of an older form. Who will only
+    read (`only_read`) gets the columns that this planopt knows, which is what columns are only ever added for.
+    """
+
+    def __init__(self, root: str, workload: str, *, only_read: bool = False) -> None:
         self.root = root
         self.workload = workload
+        self.newest_schema = SCHEMA_VERSION  # of all rows so far; above ours only where nothing will be written
+        self._only_read = only_read
         self._opened: dict[str, Sound] = {}
         self._made: dict[str, Any] = {}
 
@@ -66,11 +72,12 @@ class Snapshot:
         except (OSError, pa.ArrowException) as error:
             raise self._unreadable(name, error) from error
         newest = pc.max(found["schema_version"]).as_py() or 0  # a row that has none is found when it is decoded
-        if newest > SCHEMA_VERSION:
+        self.newest_schema = max(self.newest_schema, newest)
+        if newest > SCHEMA_VERSION and not self._only_read:
             raise StoreTooNew(
                 f"table {name} holds rows of schema version {newest}, this planopt knows {SCHEMA_VERSION}",
                 where=self.root,
-                fix="upgrade planopt, or point `store:` at another folder",
+                fix="upgrade planopt, or point `store:` at another folder; commands that only read still work",
             )
         return found.take(_oldest_first(found)).select(columns or schema.names)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import StoreWriteFailed
+from planopt_assets.store.opened import unchecked
 from planopt_assets.store.sequence import last_number_of, numbered
+from planopt_assets.store.write_profile import COMPRESSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,11 +26,12 @@ def commit_through_spark(
 
     try:
         (
-            spark.createDataFrame(_numbered(f"{root}/{table}", rows, after))
+            spark.createDataFrame(_numbered(root, table, rows, after))
             .coalesce(1)
             .write.format("delta")
             .mode("append")
             .option("mergeSchema", "true")  # columns added since the table was made
+            .option("compression", COMPRESSION.lower())
             .option("txnAppId", app_id)
             .option("txnVersion", version)
             .save(f"{root}/{table}")
@@ -41,12 +44,10 @@ def commit_through_spark(
         ) from error
 
 
-def _numbered(location: str, rows: pa.Table, after: int) -> pa.Table:
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
-
+def _numbered(root: str, name: str, rows: pa.Table, after: int) -> pa.Table:
+    table = unchecked(root, name)
     try:
-        own = last_number_of(DeltaTable(location)) if DeltaTable.is_deltatable(location) else 0
-    except (DeltaError, OSError):
+        own = last_number_of(table) if table is not None else 0
+    except OSError:
         own = 0  # Spark is about to say what is wrong with the table
     return numbered(rows, max(after, own))[0]

@@ -1,4 +1,7 @@
-"""Guards: what may not get worse, whatever the gain. Counters are compared by value, clocks by interval."""
+"""Guards: what may not get worse, whatever the gain. Counters are compared by value, clocks by interval.
+
+A guard on a clock must show that the candidate is not worse. That nobody could show it to be worse is not enough.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,14 @@ def repeating_guards(pairs: Sequence[Pair], rules: Rules, *, spill_slack: int) -
 
 
 def clock_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Criterion, ...]:
-    """The objective of each binding, and always the wall clock: a large broadcast saves CPU but takes longer."""
-    clocks = ("wall_ns", "cpu_ns") if metric == "scan_bytes" else ("wall_ns",)  # fewer bytes may not cost more CPU
-    guarded = [ratio_guard(name, [p.totals(name) for p in pairs], rules) for name in clocks]
+    """The objective of each binding, and always both clocks, except CPU where it is the objective itself.
+
+    A large broadcast saves CPU but takes longer. More partitions save time but cost CPU, and fewer bytes may do so too.
+    """
+    limits = {"wall_ns": rules.wall_limit}
+    if metric != "cpu_ns":
+        limits["cpu_ns"] = rules.cpu_limit_latency if metric == "wall_ns" else rules.cpu_limit
+    guarded = [ratio_guard(name, [p.totals(name) for p in pairs], limit, rules) for name, limit in limits.items()]
     return (*_binding_guards(pairs, metric, rules), *guarded, _gc_guard(pairs, rules))
 
 
@@ -52,17 +60,23 @@ def _gc_guard(pairs: Sequence[Pair], rules: Rules) -> Criterion:
     )
 
 
-def ratio_guard(name: str, values: Sequence[tuple[float, float]], rules: Rules) -> Criterion:
-    """Passed: the mean is within the limit. Broken: it is surely beyond. Else undecided (None), and not accepted."""
-    ratio, likely = (ratio_interval(values, name, level) for level in (rules.confidence, rules.hopeless))
-    within = ratio.ratio <= rules.wall_limit and math.isfinite(ratio.high)
-    surely_beyond = likely.low > rules.wall_limit or not math.isfinite(ratio.high)
+def ratio_guard(name: str, values: Sequence[tuple[float, float]], limit: float, rules: Rules) -> Criterion:
+    """Passed: the interval shows "not worse", its upper end is within the limit. Broken: it is beyond. Else undecided.
+
+    A mean within the limit shows nothing: of a clock that is 10 % longer, with 10 % noise, one mean in four is.
+
+    Worked: 3 pairs, ratio 0.80, both sides deviate by 0.05. The 90 % interval is 0.80 x exp(+-2.13 x 0.041), 0.73 to
+    0.87: passed. With a ratio of 1.00 it is 0.92 to 1.09: undecided, more pairs are needed.
+    """
+    ratio, likely = (ratio_interval(values, name, level) for level in (rules.guard_confidence, rules.hopeless))
+    beyond = likely.low > limit or not math.isfinite(ratio.high)
+    passed = True if ratio.high <= limit else False if beyond else None
     return Criterion(
         name,
-        True if within else False if surely_beyond else None,
+        passed,
         fmean(b for b, _ in values),
         fmean(c for _, c in values),
-        f"ratio at most {rules.wall_limit:g}",
+        f"{100 * rules.guard_confidence:.5g}% interval of the ratio at most {limit:g}",
         ratio.as_ratio(),
     )
 
@@ -84,6 +98,7 @@ def _binding_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[C
         ratio_guard(
             f"binding_{i}_{metric}",
             [(getattr(p.baseline[i], metric), getattr(p.candidate[i], metric)) for p in pairs],
+            rules.wall_limit,
             rules,
         )
         for i in range(count)

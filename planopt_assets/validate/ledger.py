@@ -21,6 +21,11 @@ class Ledger:
     def trials(self) -> list[Trial]:
         return [trial for _, trial in self._runs]
 
+    @property
+    def runs(self) -> list[tuple[str, Trial]]:
+        """Every trial with its arm."""
+        return list(self._runs)
+
     def add(self, arm_id: str, trial: Trial) -> None:
         self._runs.append((arm_id, trial))
 

@@ -1,14 +1,15 @@
 """The race: when the judge looks, with which confidence, how long a candidate may run, and which one runs next.
 
-Repeated looks inflate false accepts. Each path to an accept has an error budget, split over its looks (alpha spending).
-The shares add up (union bound), so the budget holds however the looks depend on each other.
+Repeated looks inflate false accepts. A trial has an error budget (`error_budget.py`), split over both paths to an
+accept and over their looks (alpha spending). The shares add up (union bound), so the budget holds however the looks
+depend on each other. For the first trial of a query, which may err in 3 %:
 
-    clocks alone     looks at 6, 9, 12, 15 and 18 pairs, each with a 99.9 % interval, so an error of 0.05 % above it.
-                     In all: at most 0.25 % that a candidate without a gain of 3 % is accepted.
-    clocks confirm   looks at 3, 4, 5, 6, 9, 12 and 18 pairs. They share 5 %, half of it at the first look (`SPENT`).
-                     In all: at most 5 % that a candidate whose counters fell, but whose CPU did not, is accepted.
+    clocks alone     looks at 6, 9, 12, 15 and 18 pairs. They share a tenth: 0.06 % each, a 99.88 % interval. In all: at
+                     most 0.3 % that a candidate without a gain of 3 % is accepted.
+    clocks confirm   looks at 3, 4, 5, 6, 9, 12 and 18 pairs. They share the rest (`SPENT`). In all: at most 2.7 % that
+                     a candidate whose counters fell, but whose CPU did not, is accepted.
 
-The second budget is larger because counters have already shown less work. The true error is smaller: nearly all pairs
+The second share is larger because counters have already shown less work. The true error is smaller: nearly all pairs
 must agree, and the other clock may not be longer.
 """
 
@@ -32,21 +33,21 @@ def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:
     return done or pairs >= rules.max_pairs or (pairs - rules.min_pairs) % rules.look_every == 0
 
 
-SPENT = {3: 0.50, 4: 0.15, 5: 0.10, 6: 0.05, 9: 0.08, 12: 0.06, 18: 0.06}  # pairs -> share of the error budget
+SPENT = {3: 0.50, 4: 0.15, 5: 0.10, 6: 0.05, 9: 0.05, 12: 0.05, 18: 0.10}  # pairs -> share of the error budget
 
 
 def confirming_confidence(pairs: int, rules: Rules, *, done: bool) -> float | None:
     """Two-sided confidence with which the clocks must confirm what counters show. None: no look at this many pairs.
 
     >>> [confirming_confidence(n, Rules(), done=False) for n in (2, 3, 4, 7)]
-    [None, 0.95, 0.985, None]
+    [None, 0.973, 0.9919, None]
     >>> confirming_confidence(7, Rules(), done=True)  # time runs out: this uses up the look at 9
-    0.992
+    0.9973
     """
     look = min((n for n in SPENT if n >= pairs), default=None)
     if look is None or pairs < rules.confirm_pairs or (look != pairs and not done):
         return None
-    return round(1 - 2 * rules.confirm_error * SPENT[look], 6)
+    return 1 - 2 * rules.confirm_error * SPENT[look]
 
 
 def time_limit(baseline_walls: Sequence[float], rules: Rules) -> float | None:
@@ -93,3 +94,18 @@ def outrun(arm: Arm, winner: Arm) -> str:
     if not arm.policy.conflicts_with(winner.policy):
         return ""
     return f"outrun: {winner.policy.describe()} is accepted, and the two cannot be in force together"
+
+
+def looked_error(pairs: int, rules: Rules, *, done: bool) -> float:
+    """What a trial has spent of its error after this many pairs: the shares of all looks so far, on both paths.
+
+    >>> [round(looked_error(n, Rules(), done=False), 6) for n in (2, 3, 6, 18)]
+    [0.0, 0.0135, 0.0222, 0.03]
+    """
+    confirmed = alone = 0.0
+    for number in range(1, pairs + 1):
+        over = done and number == pairs
+        confidence = confirming_confidence(number, rules, done=over)
+        confirmed += (1 - confidence) / 2 if confidence else 0.0
+        alone += (1 - rules.confidence) / 2 if strict_look(number, rules, done=over) else 0.0
+    return confirmed + alone

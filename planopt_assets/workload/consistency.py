@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from planopt_assets import errors
 from planopt_assets.workload.files import Bounds
 from planopt_assets.workload.page import ANY, Loc, Page, name_of, nearest_of, show
-from planopt_assets.workload.spec import QUERY_SOURCES, TABLE_SOURCES, WorkloadFile
+from planopt_assets.workload.spec import (
+    ALERT_KINDS,
+    QUERY_SOURCES,
+    TABLE_SOURCES,
+    URL_SOURCES,
+    AlertFields,
+    WorkloadFile,
+)
 
 VERSION = 1
 
@@ -36,6 +43,7 @@ def check_consistency(page: Page, bounds: Bounds) -> None:
     _bindings_have_the_same_names(page)
     _knobs_agree(page)
     _store_is_apart(page, bounds)
+    _alerts_are_whole(page)
 
 
 def _again(texts: Iterable[tuple[Loc, str]]) -> list[tuple[Loc, str, Loc]]:
@@ -45,17 +53,20 @@ def _again(texts: Iterable[tuple[Loc, str]]) -> list[tuple[Loc, str, Loc]]:
 
 
 def _exactly_one(page: Page, section: str, names: tuple[str, ...]) -> None:
-    choice = f"{', '.join(f'`{name}`' for name in names[:-1])} or `{names[-1]}`"
     for loc, fields in page.each(section, ANY):
-        if not isinstance(fields, dict):
-            continue
-        given = [name for name in fields if name in names]
-        if len(given) > 1:
-            what = f"`{name_of(loc)}` has both `{given[0]}` and `{given[1]}`"
-            page.report(errors.NotExactlyOne, page.key_place((*loc, given[1])), what, f"keep exactly one of {choice}")
-        elif not given and not page.excused & {loc, *((*loc, name) for name in names)}:
-            what = f"`{name_of(loc)}` has none of {choice}"
-            page.report(errors.NotExactlyOne, page.value_place(loc), what, "add exactly one of them")
+        if isinstance(fields, dict):
+            _one_of(page, loc, fields, names)
+
+
+def _one_of(page: Page, loc: Loc, fields: Iterable[str], names: tuple[str, ...]) -> None:
+    choice = f"{', '.join(f'`{name}`' for name in names[:-1])} or `{names[-1]}`"
+    given = [name for name in fields if name in names]
+    if len(given) > 1:
+        what = f"`{name_of(loc)}` has both `{given[0]}` and `{given[1]}`"
+        page.report(errors.NotExactlyOne, page.key_place((*loc, given[1])), what, f"keep exactly one of {choice}")
+    elif not given and not page.excused & {loc, *((*loc, name) for name in names)}:
+        what = f"`{name_of(loc)}` has none of {choice}"
+        page.report(errors.NotExactlyOne, page.value_place(loc), what, "add exactly one of them")
 
 
 def _python_is_allowed(page: Page) -> None:
@@ -107,3 +118,33 @@ def _store_is_apart(page: Page, bounds: Bounds) -> None:
             page.report(
                 errors.StoreOverlapsTable, page.value_place(("store",)), what, "give the store a folder of its own"
             )
+
+
+def _alerts_are_whole(page: Page) -> None:
+    for loc, fields in page.each("alerts", ANY):
+        kind = fields.get("kind") if isinstance(fields, dict) else None
+        if not isinstance(fields, dict) or not isinstance(kind, str) or kind not in ALERT_KINDS:
+            continue
+        needed, others = ALERT_KINDS[kind]
+        for name in fields:
+            if name in AlertFields.model_fields and name not in {"kind", "name", *needed, *others}:
+                what = f"`{name_of(loc)}` is of kind {kind}, which has no {show(name)}"
+                known = ", ".join(f"`{each}`" for each in (*needed, *others)) or "only `name`"
+                page.report(errors.UnknownField, page.key_place((*loc, name)), what, f"remove it; {kind} has {known}")
+        for name in needed:
+            if not fields.get(name) and not page.excused & {loc, (*loc, name)}:
+                what = f"`{name_of((*loc, name))}` is missing"
+                page.report(errors.MissingField, page.value_place(loc), what, f"add `{name}`: {kind} needs it")
+        if others == URL_SOURCES:
+            _one_of(page, loc, fields, URL_SOURCES)
+        if "user" in fields and "password_env" not in fields:
+            what = f"`{name_of(loc)}` has a `user` and no password"
+            page.report(errors.MissingField, page.value_place(loc), what, "add `password_env`, or remove `user`")
+    named = [
+        (loc, str(fields.get("name") or fields.get("kind")))
+        for loc, fields in page.each("alerts", ANY)
+        if isinstance(fields, dict)
+    ]
+    for loc, name, first in _again(named):
+        what = f"the destination {show(name)} is there twice: also on line {page.value_place(first)[0]}"
+        page.report(errors.DuplicateDestination, page.value_place(loc), what, "give each a `name` of its own")

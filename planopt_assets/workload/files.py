@@ -40,6 +40,7 @@ class Bounds:
         self.folder = folder
         self.roots = [folder]
         self.resolved: dict[str, str] = {}  # by the text in the file
+        self.sql_files: list[str] = []  # those that were read
         for root in roots:
             with suppress(Refused):
                 self.roots.append(self.locate(root))
@@ -89,6 +90,7 @@ class Bounds:
         except errors.WorkloadError as error:
             what = f"the SQL file {show(text)}: {error.what}{f' on line {error.line}' if error.line else ''}"
             raise Refused(errors.SqlFileUnreadable, what, error.fix, error.nearest) from error
+        self.sql_files.append(place)
         return sql
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from planopt_assets.model.workload import Budgets, Knobs, Query, Table, Workload
+from planopt_assets.model.alerts import Destination
+from planopt_assets.model.automation import Automation
+from planopt_assets.model.workload import Budgets, Knobs, Maintenance, Query, Table, Workload
 from planopt_assets.workload.consistency import check_consistency, check_version
 from planopt_assets.workload.files import Bounds, read_text
 from planopt_assets.workload.findings import check_fields
 from planopt_assets.workload.page import ANY, Page
 from planopt_assets.workload.secrets import learn_secrets
-from planopt_assets.workload.spec import QueryFields, WorkloadFile
+from planopt_assets.workload.spec import AlertFields, QueryFields, TableFields, WorkloadFile
 from planopt_assets.workload.yaml_reader import read_yaml
 
 
@@ -31,29 +33,46 @@ def load_workload(path: str | os.PathLike[str]) -> Workload:
     check_consistency(page, bounds)
     if fields is None or page.found:
         raise page.error()
-    workload = _build(fields, folder / Path(page.file).name)
+    workload = _build(fields, folder / Path(page.file).name, tuple(bounds.sql_files))
     learn_secrets(workload)
     return workload
 
 
-def _build(fields: WorkloadFile, file: Path) -> Workload:
+def _build(fields: WorkloadFile, file: Path, sql_files: tuple[str, ...]) -> Workload:
     budgets, knobs = fields.budgets, fields.knobs
     return Workload(
         name=fields.name,
         file=file,
         store=fields.store,
-        tables=tuple(Table(name, table.path or None, table.catalog or None) for name, table in fields.tables.items()),
+        tables=tuple(_table(name, table) for name, table in fields.tables.items()),
         queries=tuple(_query(query) for query in fields.queries),
         master=fields.spark.master,
         spark_settings=tuple(sorted(fields.spark.settings.items())),
         objective=fields.objective,
         mode=fields.mode,
-        budgets=Budgets(budgets.per_candidate, budgets.per_query, budgets.per_run),
+        budgets=Budgets(budgets.per_candidate, budgets.per_query, budgets.per_run, budgets.per_night),
         knobs=Knobs(tuple(knobs.allow), tuple(knobs.deny), tuple(sorted(knobs.pin.items()))),
+        maintenance=Maintenance(fields.maintenance.trial_bytes, fields.maintenance.pay_back_days),
         capture=fields.capture,
         debug_sample=fields.debug_sample,
+        control_share=fields.control_share,
         allow_python=fields.allow_python,
         seed=fields.seed,
+        similar_within=fields.similar_within,
+        automation=Automation(**dict(fields.automation)),
+        alerts=tuple(_destination(alert) for alert in fields.alerts),
+        sql_files=sql_files,
+    )
+
+
+def _table(name: str, fields: TableFields) -> Table:
+    return Table(
+        name,
+        fields.path or None,
+        fields.catalog or None,
+        maintain=fields.maintain,
+        features=tuple(fields.features),
+        index=fields.index == "allow",
     )
 
 
@@ -65,4 +84,10 @@ def _query(fields: QueryFields) -> Query:
         bindings=tuple(tuple(sorted(binding.items())) for binding in fields.parameters),
         runs_per_day=fields.runs_per_day,
         debug_sample=fields.debug_sample,
+        any_values=fields.any_values,
+        max_loss=fields.max_loss,
     )
+
+
+def _destination(fields: AlertFields) -> Destination:
+    return Destination(**{**dict(fields), "name": fields.name or fields.kind, "to": tuple(fields.to)})

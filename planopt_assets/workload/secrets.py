@@ -26,6 +26,7 @@ def learn_secrets(workload: Workload) -> None:
         learn([secret, *secret.split("%")])
     for text in [value for _, value in _values(workload)] + [query.sql or "" for query in workload.queries]:
         learn(url_passwords(text))
+    learn(alert.url for alert in workload.alerts)  # whoever knows the URL of a webhook can post to it
 
 
 def _values(workload: Workload) -> Iterator[tuple[str, str]]:

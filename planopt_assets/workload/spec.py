@@ -9,16 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
+from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, StringConstraints
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from planopt_assets.model.workload import CaptureTier, Mode, Objective, Scalar
+from planopt_assets.model.alerts import DestinationKind, Security
+from planopt_assets.model.automation import Weekday
+from planopt_assets.model.workload import CaptureTier, Maintain, Mode, Objective, Scalar
 from planopt_assets.workload.page import Loc
 
 TABLE_SOURCES = ("path", "catalog")
 QUERY_SOURCES = ("sql", "sql_file", "python")
+URL_SOURCES = ("url", "url_env")
+ALERT_KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # the fields a destination must have, and may have
+    "log": ((), ()),
+    "file": (("path",), ()),
+    "webhook": ((), URL_SOURCES),
+    "slack": ((), URL_SOURCES),
+    "smtp": (("host", "sender", "to"), ("port", "security", "user", "password_env")),
+}
 BLANK = r"\S"
 EXPECTED: dict[str, str] = {}  # what a text must be, by the pattern that checks it
 
@@ -60,7 +71,19 @@ KnobName = Annotated[str, _text(r"^(spark|parquet\.filter)\.\S+$", _KNOB)]
 Master = Annotated[str, _text(r"^(local(-cluster)?(\[[^\]]+\])?|yarn|(spark|k8s)://\S+)$", "a Spark master")]
 Target = Annotated[str, _text(rf"^{_WORD}(\.{_WORD})*:{_WORD}$", "a callable as `module:function`")]
 CatalogName = Annotated[str, _text(rf"^{_PART}(\.{_PART}){{0,7}}$", _CATALOG)]
+FeatureName = Annotated[str, _text(r"^[a-zA-Z][A-Za-z0-9-]*$", "the name of a Delta table feature")]
+Permission = Literal["deny", "allow"]
+Variable = Annotated[str, _text(r"^[A-Z_][A-Z0-9_]*$", "the name of an environment variable, in capital letters")]
+Url = Annotated[str, _text(r"^https?://[^\s/]\S*$", "a URL that starts with `https://` or `http://`")]
+Mail = Annotated[str, _text(r"^[^\s@<>,;]+@[^\s@<>,;]+$", "an e-mail address, without a display name")]
+Host = Annotated[str, _text(r"^[A-Za-z0-9._:-]+$", "the name or address of a host")]
+_is_zone = _only(lambda value: value in available_timezones(), "a time zone of the IANA database")
+Zone = Annotated[str, AfterValidator(_is_zone)]
+Hour = Annotated[int, Field(ge=0, le=23)]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Factor = Annotated[float, Field(gt=1, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 # To `Literal`, 1 is also `true` and 1.0.
 _is_version = BeforeValidator(_only(lambda value: type(value) is int, "a version number"), Literal[1])
@@ -102,6 +125,17 @@ class TableFields(_Mapping):
         "Folder of the Delta table: relative to this file, absolute, or a URI under a declared root.", "data/orders"
     )
     catalog: CatalogName = _optional("Name of the table in Spark's catalog.", "main.sales.customers")
+    maintain: Maintain = _field(
+        "never",
+        "Who may change its layout: nobody, a person with `planopt maintain --apply`, or planopt in mode `auto`.",
+        "auto",
+    )
+    features: list[FeatureName] = _field(
+        [],
+        "Table features that a new layout may add. Software without them can no longer use the table.",
+        ["clustering"],
+    )
+    index: Permission = _field("deny", "Whether bloom filters may be written into its files.", "allow")
 
 
 class QueryFields(_Mapping):
@@ -125,6 +159,11 @@ class QueryFields(_Mapping):
     )
     runs_per_day: Positive = _field(1.0, "How often the query runs in a day; weighs what a gain is worth.", 24)
     debug_sample: Share | None = _field(None, "The same as `debug_sample` of the file, for this query alone.", 1.0)
+    any_values: bool = _field(
+        False,
+        "Whether `tuned` also applies the policy to parameter values that are not among `parameters`.",
+    )
+    max_loss: Share = _field(0.1, "How much worse it may get, as a share, for a layout that helps other queries.", 0.05)
 
 
 class SparkFields(_Mapping):
@@ -142,6 +181,14 @@ class BudgetFields(_Mapping):
     per_candidate: Positive = _field(120.0, "Seconds for one candidate.", 120)
     per_query: Positive = _field(300.0, "Seconds for one query, all candidates.", 300)
     per_run: Positive = _field(1800.0, "Seconds for one run of the whole loop.", 1800)
+    per_night: Positive = _field(14400.0, "Seconds for the nightly sweep, in place of `per_run`.", 14400)
+
+
+class MaintenanceFields(_Mapping):
+    """Limits of trying and changing the layout of tables."""
+
+    trial_bytes: Positive = _field(20e9, "A larger table is tried on some of its files: its verdict is weaker.", 20e9)
+    pay_back_days: Positive = _field(30.0, "A rewrite must have paid for itself after so many days.", 30)
 
 
 class KnobFields(_Mapping):
@@ -154,6 +201,50 @@ class KnobFields(_Mapping):
     )
     deny: list[KnobName] = _field([], "Settings that are never changed.", ["spark.sql.autoBroadcastJoinThreshold"])
     pin: Settings = _field({}, "Settings with a fixed value, in every trial.", {"spark.sql.adaptive.enabled": True})
+
+
+class AutomationFields(_Mapping):
+    """When sensors and schedules act. They are off until somebody switches them on in Dagster."""
+
+    settle: NotNegative = _field(60.0, "Seconds without a commit after which a changed table starts a run.", 120)
+    interval: Positive = _field(
+        900.0, "Least seconds between two runs for one table; also the longest wait while it keeps changing.", 3600
+    )
+    time_zone: Zone = _field("UTC", "Time zone of the hours below.", "Europe/Berlin")
+    nightly_hour: Hour = _field(2, "Hour at which the nightly sweep starts.")
+    weekly_day: Weekday = _field("sunday", "Day of the weekly upkeep of the store.")
+    weekly_hour: Hour = _field(1, "Hour of the weekly upkeep.")
+    every: Annotated[int, Field(ge=1, le=3600)] = _field(30, "Seconds between two looks of a sensor.")
+
+
+def _schema_of_kind(kind: str) -> dict[str, Any]:
+    needed, others = ALERT_KINDS[kind]
+    foreign = {name for fields in ALERT_KINDS.values() for part in fields for name in part} - {*needed, *others}
+    schema: dict[str, Any] = {
+        "properties": {"kind": {"const": kind}, **{name: {"not": {}} for name in sorted(foreign)}},
+        "required": list(needed),
+        "dependentRequired": {"user": ["password_env"]},
+    }
+    return schema | ({"oneOf": [{"required": [name]} for name in URL_SOURCES]} if others == URL_SOURCES else {})
+
+
+class AlertFields(_Mapping):
+    """A destination of alerts. Which other fields it has depends on its `kind`."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [_schema_of_kind(kind) for kind in ALERT_KINDS]})
+
+    kind: DestinationKind = _field(..., "What it is; `slack` is any webhook that takes Slack's format.", "webhook")
+    name: Name = _optional("Name in messages about it, unique in the file; without it the `kind`.", "on_call")
+    path: Folder = _optional("`file`: one JSON object is appended for each message.", ".planopt/alerts.jsonl")
+    url: Url = _optional("`webhook`, `slack`: the URL, if it is no secret.", "http://127.0.0.1:8080/planopt")
+    url_env: Variable = _optional("`webhook`, `slack`: the environment variable that holds the URL.", "ALERTS_URL")
+    host: Host = _optional("`smtp`: the mail server.", "smtp.example.com")
+    port: Port | None = _field(None, "`smtp`: 587 with `starttls`, 465 with `tls`, 25 with `none`.", 587)
+    security: Security = _field("starttls", "`smtp`: how the connection is protected.")
+    sender: Mail = _optional("`smtp`: the address that messages come from.", "planopt@example.com")
+    to: list[Mail] = _field([], "`smtp`: the addresses that messages go to.", ["data-team@example.com"])
+    user: Text = _optional("`smtp`: the user name, if the server wants one.", "planopt")
+    password_env: Variable = _optional("`smtp`: the environment variable that holds the password.", "SMTP_PASSWORD")
 
 
 _is_table = _only(lambda value: isinstance(value, str | dict), "a path, or a mapping with `path` or `catalog`")
@@ -188,12 +279,32 @@ class WorkloadFile(_Mapping):
         "What automation may change, and what it may not.",
         {"deny": ["spark.sql.autoBroadcastJoinThreshold"]},
     )
+    maintenance: MaintenanceFields = _field(
+        MaintenanceFields(), "Limits of trying and changing layouts.", {"pay_back_days": 30}
+    )
     capture: CaptureTier = _field(
         "always_on", "How much is kept of each observation; `debug` adds EXPLAIN texts and a second plan reader."
     )
     debug_sample: Share = _field(0.1, "Share of observations captured as `debug` although `capture` is `always_on`.")
+    control_share: Share = _field(
+        0.05,
+        "Share of your own jobs' runs that `tuned` runs as original, for comparison; at most one an hour.",
+        0.1,
+    )
     allow_python: bool = _field(False, "Whether queries may be Python callables or use Python UDFs.")
     seed: int = _field(20_240_101, "Seed of the order in which trials run.", 7, ge=0, le=2**63 - 1)
+    similar_within: Factor = _field(
+        2.0,
+        "How many times larger or smaller than in the trials a table may be; beyond it, a policy that depends on its "
+        "size is suspended until it was tried again.",
+        3,
+    )
+    automation: AutomationFields = _field(
+        AutomationFields(), "When sensors and schedules act.", {"nightly_hour": 3, "time_zone": "Europe/Berlin"}
+    )
+    alerts: list[AlertFields] = _field(
+        [], "Where messages about regressions go.", [{"kind": "slack", "url_env": "ALERTS_URL"}]
+    )
 
 
 SECTIONS: dict[Loc, type[_Mapping]] = {
@@ -203,6 +314,9 @@ SECTIONS: dict[Loc, type[_Mapping]] = {
     ("queries", "[]"): QueryFields,
     ("budgets",): BudgetFields,
     ("knobs",): KnobFields,
+    ("maintenance",): MaintenanceFields,
+    ("automation",): AutomationFields,
+    ("alerts", "[]"): AlertFields,
 }
 
 

@@ -50,7 +50,7 @@ def test_clocks_alone_accept_a_query_against_itself_no_more_often_than_their_loo
 def test_less_work_that_the_clocks_did_not_follow_is_accepted_no_more_often_than_its_looks_allow(
     tallies: dict[str, Tally],
 ) -> None:
-    assert tallies[WORK.name].accepted <= Rules().confirm_error * 20 * REPETITIONS
+    assert tallies[WORK.name].accepted <= Rules().error * 20 * REPETITIONS
 
 
 def test_a_gain_of_thirty_percent_is_mostly_accepted_and_sooner_where_counters_show_it(

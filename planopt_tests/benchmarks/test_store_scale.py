@@ -57,8 +57,9 @@ def test_each_night_adds_what_a_night_of_planopt_adds(workload: Workload) -> Non
     nights = QUERIES * OBSERVATIONS
     assert rows["plan_artifacts"] == nights
     assert rows["policy_decisions"] == nights * len(RULES)
-    assert rows["verdicts"] == QUERIES  # later nights remember them
-    assert rows["trials"] == QUERIES * 7
+    tried = QUERIES + 2  # the second night confirms what was promoted; later ones remember
+    assert rows["verdicts"] == tried
+    assert rows["trials"] == tried * 7
     assert rows["active_policies"] == 2
     production = [r for r in reader.rows("runtime_counters", ["purpose"]) if r["purpose"] == "production"]
     assert len(production) == 2 * OBSERVATIONS
@@ -83,7 +84,7 @@ def test_ratios_are_of_the_first_checkout_to_the_second() -> None:
 
 
 def test_a_measurement_tells_what_a_command_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sizes = ["--queries", "1", "--observations", "1", "--rounds", "1", "--commands", "check"]
+    sizes = ["--queries", "1", "--observations", "2", "--rounds", "1", "--commands", "check"]
     assert main([*sizes, "--folder", str(tmp_path), "--json"]) == 0
     (cost,) = json.loads(capsys.readouterr().out)["sizes"][0]["costs"]
     assert (cost["command"], cost["tree"], cost["rounds"]) == ("check", "here", 1)

@@ -66,17 +66,19 @@ def test_why_tells_of_real_runs(folder: Path, planopt: Planopt) -> None:
     assert planopt("why", "by_shop", "--json").facts["production"] == []
     runs = [("1", ORIGINAL.id), ("2", FEWER.id), ("3", FEWER.id, "failed", "no space left"), ("4", FEWER.id)]
     for one in runs:
-        write(folder, f"job-{one[0]}", {"runtime_counters": [production(*one)]})
+        drawn = {"control": one[0] == "1"}
+        write(folder, f"job-{one[0]}", {"runtime_counters": [production(*one) | drawn]})
     original, fewer = planopt("why", "by_shop", "--json").facts["production"]
     assert (original["policy"], original["runs"], original["failed"]) == ("original", 1, 0)
     assert original["last_failure"] is None
+    assert (original["controls"], fewer["controls"]) == (1, 0)
     assert (fewer["policy_id"], fewer["policy"]) == (FEWER.id, "shuffle.partitions=2")
     assert (fewer["runs"], fewer["failed"], fewer["last_failure"]["note"]) == (3, 1, "no space left")
     assert fewer["since"] <= fewer["last_failure"]["at"] <= fewer["until"]
     text = planopt("why", "by_shop").out
     assert "production shuffle.partitions=2: 3 runs from 20" in text
     assert "1 failed; last at 20" in text
-    assert "production original: 1 runs from 20" in text
+    assert "production original: 1 runs, 1 of them controls from 20" in text
     assert planopt("why", "cities", "--json").facts["production"] == []
 
 

@@ -136,7 +136,9 @@ def test_json_has_every_answer_with_its_details(folder: Path, planopt: Planopt) 
     gates = said.facts["gates"]
     assert [(g["gate"], g["query"]) for g in gates] == [(n, q) for n in CHECKS for q in ("by_shop", "cities")]
     stable = gates[0]
-    assert stable.keys() == {"gate", "query", "passed", "severe", "words", "details", "numbers", "observed"}
+    told = {"gate", "query", "passed", "severe", "words", "details", "numbers", "observed", "compared", "run_id"}
+    assert stable.keys() == told
+    assert stable["compared"].keys() == {"expected", "found", "threshold"}
     assert f"-{HASH_JOIN}" in stable["details"].replace(" ", "")
     assert f"+{SORT_JOIN}" in stable["details"].replace(" ", "")
 

@@ -88,9 +88,9 @@ def test_queries_are_looked_up_one_after_the_other(folder: Path, monkeypatch: py
     looked_up: list[str] = []
     find = export.exported
 
-    def noted(query: Any, promotion: Any) -> Any:
+    def noted(query: Any, *given: Any) -> Any:
         looked_up.append(query.id)
-        return find(query, promotion)
+        return find(query, *given)
 
     def written(workload: str, queries: Iterator[Any], form: str) -> Iterator[str]:
         for _ in queries:

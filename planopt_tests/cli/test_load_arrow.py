@@ -1,4 +1,4 @@
-"""Which allocator Arrow has in the commands that read a store."""
+"""How Arrow is loaded in the commands that read a store: its allocator, and without pandas."""
 
 from __future__ import annotations
 
@@ -29,3 +29,19 @@ def test_an_allocator_that_somebody_chose_stays() -> None:
 
 def test_a_process_that_has_loaded_arrow_keeps_what_it_has() -> None:
     assert output_of(_LOADED.format(before="import pyarrow")).split() == ["mimalloc", "None"]
+
+
+_WITHOUT_PANDAS = """
+import sys
+from planopt_assets.cli.command import know_pandas, load_arrow
+load_arrow()
+import pyarrow, pyarrow.dataset
+print("pandas" in sys.modules)
+know_pandas()
+import pandas
+print(pyarrow.array(pandas.Series([1.0, None])).null_count)
+"""
+
+
+def test_pandas_is_not_loaded_to_read_a_store_and_arrow_knows_it_before_queries_run() -> None:
+    assert output_of(_WITHOUT_PANDAS).split() == ["False", "1"]

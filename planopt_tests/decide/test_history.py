@@ -13,11 +13,13 @@ from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.decide import decide
 from planopt_assets.decide.history import DAY_S, RETRY_AFTER_DAYS, PastVerdicts, recall, similar
 from planopt_assets.loop.decisions import history_of
+from planopt_assets.model.conditions import Circumstances, Conditions, TableState
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import Policy
-from planopt_assets.model.verdict import NOT_TRIED
+from planopt_assets.model.verdict import NOT_TRIED, Outcome
 from planopt_assets.model.workload import Knobs
+from planopt_assets.store.codecs.forms import dumped
 from planopt_tests import rows
 from planopt_tests.decide.cases import OPEN_COST, SHUFFLE, WORKED
 
@@ -34,10 +36,18 @@ def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decide_module, "RULES", (("any_rule", rule),))
 
 
-GIB = 1024**3
+MIB, GIB = 1024**2, 1024**3
 NOW = 400 * DAY_S
 FEWER = Policy.of({SHUFFLE: "2"})
 BOTH = Policy.of({SHUFFLE: "2", OPEN_COST: "65536"})
+
+
+def sized(total: int | None, **others: int | None) -> Conditions:
+    """Given on a table of this size, and on others."""
+    sizes = {"sales": total, **others}
+    return Conditions(Circumstances(tables=tuple(TableState(name, "id-1", size) for name, size in sizes.items())))
+
+
 REJECTED = PastVerdict(
     rows.verdict(
         FEWER,
@@ -47,6 +57,7 @@ REJECTED = PastVerdict(
         canonical_fingerprint="cql_1",
         context_hash="ctx_1",
         input_bytes=10 * GIB,
+        conditions=dumped(sized(10 * GIB).facts()),
     ),
     NOW - 2 * DAY_S,
 )
@@ -56,6 +67,8 @@ def changed(past: PastVerdict, **changes: Any) -> PastVerdict:
     """The same in all but what is named: of the memory, of the verdict, or of the judgement in it."""
     memory = {name: changes.pop(name) for name in ("judged_at", "taken_back", "sequence") if name in changes}
     judgement = {name: changes.pop(name) for name in ("outcome", "reason") if name in changes}
+    if "input_bytes" in changes:
+        changes["conditions"] = sized(changes["input_bytes"])
     verdict = replace(past.verdict, judgement=replace(past.verdict.judgement, **judgement), **changes)
     return replace(past, verdict=verdict, **memory)
 
@@ -64,8 +77,9 @@ ACCEPTED = changed(REJECTED, outcome="accept", reason="cpu -30%")
 
 
 def history(*verdicts: PastVerdict, **others: object) -> PastVerdicts:
-    known = {"canonical_fingerprint": "cql_1", "context_hash": "ctx_1", "input_bytes": 11 * GIB}
-    return PastVerdicts(**{**known, **others}, verdicts=verdicts)  # type: ignore[arg-type]
+    known = {"canonical_fingerprint": "cql_1", "context_hash": "ctx_1", "input_bytes": 11 * GIB, **others}
+    sizes = {"sizes": {"sales": known["input_bytes"]}}
+    return PastVerdicts(**{**sizes, **known}, verdicts=verdicts)  # type: ignore[arg-type]
 
 
 # Rejections are remembered
@@ -119,12 +133,27 @@ def test_a_policy_that_was_taken_back_counts_from_the_commit_that_did_it() -> No
 # And re-opened
 
 
-@pytest.mark.parametrize("outcome", RETRY_AFTER_DAYS)
-def test_after_its_time_a_verdict_no_longer_counts(outcome: str) -> None:
-    days = RETRY_AFTER_DAYS[outcome]  # type: ignore[index]
-    judged = changed(REJECTED, outcome=outcome, judged_at=NOW - days * DAY_S)
+@pytest.mark.parametrize("outcome", ["inconclusive", "accept"])
+def test_after_its_time_a_verdict_no_longer_counts(outcome: Outcome) -> None:
+    judged = changed(REJECTED, outcome=outcome, judged_at=NOW - RETRY_AFTER_DAYS[outcome] * DAY_S)
     assert recall(FEWER, history(judged), NOW) is None
     assert recall(FEWER, history(judged), NOW - 1) is not None
+
+
+@pytest.mark.parametrize(("gib", "again"), [(10, False), (12, False), (12.5, True), (8.1, False), (8, True)])
+def test_a_rejection_is_asked_again_after_a_month_and_only_on_inputs_that_have_moved(gib: float, again: bool) -> None:
+    now = REJECTED.judged_at + 30 * DAY_S
+    assert (recall(FEWER, history(REJECTED, input_bytes=round(gib * GIB)), now) is None) == again
+    assert recall(FEWER, history(REJECTED, input_bytes=round(gib * GIB)), now - 1) is not None
+
+
+@pytest.mark.parametrize(("trials", "days"), [(1, 3), (2, 6), (3, 12), (4, 24)])
+def test_after_each_trial_without_a_clear_answer_the_next_one_waits_twice_as_long(trials: int, days: int) -> None:
+    unclear = [
+        changed(REJECTED, outcome="inconclusive", id=f"ver-{n}", judged_at=NOW - n * DAY_S) for n in range(trials)
+    ]
+    assert recall(FEWER, history(*unclear), NOW + days * DAY_S - 1) is not None
+    assert recall(FEWER, history(*unclear), NOW + days * DAY_S) is None
 
 
 @pytest.mark.parametrize(
@@ -151,7 +180,21 @@ def test_what_is_not_known_is_never_the_same(unknown: str) -> None:
 
 
 def test_similar_is_the_same_in_both_directions() -> None:
-    assert all(similar(a, b) == similar(b, a) for a in (0, 1, 2, 5) for b in (0, 1, 2, 5))
+    sizes = [{"sales": size} for size in (0, 1, 2, 5)]
+    assert all(similar(a, b) == similar(b, a) for a in sizes for b in sizes)
+
+
+def test_a_small_table_that_grew_beside_a_large_one_is_not_similar() -> None:
+    past = replace(REJECTED, verdict=replace(REJECTED.verdict, conditions=sized(10 * GIB, days=MIB)))
+    as_before, grown = {"sales": 10 * GIB, "days": MIB}, {"sales": 10 * GIB, "days": 100 * MIB}
+    assert recall(FEWER, history(past, sizes=as_before), NOW) is not None
+    assert recall(FEWER, history(past, sizes=grown), NOW) is None
+    assert recall(FEWER, history(past, sizes=grown, similar_within=200.0), NOW) is not None
+
+
+def test_a_verdict_without_sizes_by_table_is_not_similar_to_anything() -> None:
+    older = replace(REJECTED, verdict=replace(REJECTED.verdict, conditions=None))
+    assert recall(FEWER, history(older), NOW) is None
 
 
 # The last word
@@ -218,9 +261,11 @@ def test_a_policy_that_watch_took_back_is_not_accepted_before_but_rejected_since
     assert (numbers["history_outcome"], numbers["judged_days_ago"], numbers["retry_after_days"]) == ("reject", 1, 30)
 
 
-def test_it_may_be_tried_again_a_month_after_it_was_taken_back() -> None:
-    assert recall(FEWER, history(REVERTED), NOW + 29 * DAY_S - 1) is not None
-    assert recall(FEWER, history(REVERTED), NOW + 29 * DAY_S) is None
+def test_it_may_be_tried_again_a_month_after_it_was_taken_back_if_inputs_have_moved() -> None:
+    larger = history(REVERTED, input_bytes=13 * GIB)
+    assert recall(FEWER, larger, NOW + 29 * DAY_S - 1) is not None
+    assert recall(FEWER, larger, NOW + 29 * DAY_S) is None
+    assert recall(FEWER, history(REVERTED), NOW + 29 * DAY_S) is not None
 
 
 def test_a_combination_that_was_taken_back_says_nothing_about_its_parts() -> None:

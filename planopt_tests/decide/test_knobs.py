@@ -10,10 +10,10 @@ import pytest
 from planopt_assets.decide import knobs
 from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, RESULT_CHANGING, REWRITES
 from planopt_assets.decide.knobs import knob, objection, objections, size_in_bytes
-from planopt_assets.decide.parallelism import BY_CORES
 from planopt_assets.model.hint import Hint, Strategy
 from planopt_assets.model.knob import Knob
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.setting import BY_CORES, BY_MEMORY
 from planopt_assets.model.workload import Knobs
 from planopt_assets.replan import rewrites
 from planopt_tests.decide.cases import MAX_BYTES, OPEN_COST, SHUFFLE
@@ -247,4 +247,4 @@ def test_sizes_are_read_as_spark_shows_them(text: str, size: int) -> None:
 
 
 def test_settings_that_depend_on_the_cores_are_knobs() -> None:
-    assert set(BY_CORES) <= {knob.name for knob in CATALOGUE}
+    assert {*BY_CORES, *BY_MEMORY} <= {knob.name for knob in CATALOGUE}

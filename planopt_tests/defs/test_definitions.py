@@ -10,24 +10,50 @@ import dagster as dg
 import pytest
 
 from planopt_assets.definitions import defs
+from planopt_assets.defs.project import planopt_definitions
+from planopt_assets.defs.promote import NIGHTLY
+from planopt_assets.errors import PlanoptError
 
 pytestmark = pytest.mark.fast
 
+WORKLOAD = """\
+version: 1
+name: shop
+tables: {sales: data/sales, shops: data/shops}
+queries:
+  - {id: by_shop, sql: SELECT shop FROM sales}
+"""
+
 GRAPH = """\
-active_policies [promote] <- verdicts; checks: not_regressed
+active_policies [promote] <- verdicts; checks: conditions_hold, not_regressed
 candidate_plans [replan] <- policy_decisions
-input_tables [observe]; checks: contract_kept, protocol_compatible
-plan_artifacts [observe]; checks: deterministic, plan_topology_stable
-plan_nodes [observe]; checks: estimates_sane
+input_tables [observe] <- tables/sales, tables/shops; checks: contract_kept, protocol_compatible
+layout_proposals [readiness] <- scan_outcomes
+layout_verdicts [maintain] <- layout_proposals
+maintenance_actions [maintain] <- layout_verdicts
+plan_artifacts [observe] <- input_tables; checks: deterministic, plan_topology_stable
+plan_nodes [observe] <- input_tables; checks: estimates_sane
 policy_decisions [decide] <- plan_artifacts, plan_nodes, runtime_counters
-runtime_counters [observe]
-scan_outcomes [observe]; checks: native_scan, pushdown_effective
+runtime_counters [observe] <- input_tables
+scan_outcomes [observe] <- input_tables; checks: native_scan, pushdown_effective
+table_readiness [readiness] <- scan_outcomes, tables/sales, tables/shops; checks: table_ready
+tables/sales [tables]
+tables/shops [tables]
 trials [validate] <- candidate_plans
-verdicts [validate] <- candidate_plans; checks: results_equal"""
+verdicts [validate] <- candidate_plans; checks: gain_proven, results_equal"""
 
 
-def test_the_asset_graph_is_the_loop() -> None:
-    graph = defs().resolve_asset_graph()
+@pytest.fixture
+def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two tables that do not exist: loading the definitions reads none."""
+    file = tmp_path / "planopt.yaml"
+    file.write_text(WORKLOAD)
+    monkeypatch.setenv("PLANOPT_WORKLOAD", str(file))
+    return file
+
+
+def lines_of(definitions: dg.Definitions) -> list[str]:
+    graph = definitions.resolve_asset_graph()
     lines = []
     for key in sorted(graph.get_all_asset_keys()):
         node = graph.get(key)
@@ -35,21 +61,70 @@ def test_the_asset_graph_is_the_loop() -> None:
         checks = ", ".join(sorted(k.name for k in graph.asset_check_keys if k.asset_key == key))
         line = f"{key.to_user_string()} [{node.group_name}]" + (f" <- {deps}" if deps else "")
         lines.append(line + (f"; checks: {checks}" if checks else ""))
-    assert "\n".join(lines) == GRAPH
+    return lines
 
 
-def test_every_asset_has_one_partition_per_query_and_runs_ranges_in_one_run() -> None:
+def test_the_asset_graph_is_the_loop_and_starts_at_the_tables(workload: Path) -> None:
+    assert "\n".join(lines_of(defs())) == GRAPH
+
+
+def test_a_source_table_is_external_and_says_where_it_is(workload: Path) -> None:
+    sales = defs().resolve_asset_graph().get(dg.AssetKey(["tables", "sales"]))
+    assert not sales.is_executable
+    assert sales.metadata["dagster/uri"] == str(workload.parent / "data/sales")
+    assert sales.metadata["dagster/table_name"] == "sales"
+
+
+def test_without_a_workload_file_the_loop_is_there_and_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANOPT_WORKLOAD", "/nowhere/planopt.yaml")
+    lines = lines_of(defs())
+    assert "input_tables [observe]; checks: contract_kept, protocol_compatible" in lines
+    assert not [line for line in lines if line.startswith("tables/")]
+
+
+def test_a_workload_file_with_an_error_stops_the_code_location_with_line_and_fix(workload: Path) -> None:
+    workload.write_text(WORKLOAD.replace("queries:", "querys:"))
+    with pytest.raises(PlanoptError, match="querys"):
+        defs()
+
+
+ABOUT_TABLES = {"table_readiness", "layout_proposals", "layout_verdicts", "maintenance_actions"}
+
+
+def test_every_asset_has_one_partition_per_query_or_table_and_runs_ranges_in_one_run(workload: Path) -> None:
     graph = defs().resolve_asset_graph()
-    for key in graph.get_all_asset_keys():
+    for key in graph.materializable_asset_keys:
         node = graph.get(key)
         assert isinstance(node.partitions_def, dg.DynamicPartitionsDefinition)
-        assert node.partitions_def.name == "planopt_queries"
+        expected = "planopt_tables" if key.to_user_string() in ABOUT_TABLES else "planopt_queries"
+        assert node.partitions_def.name == expected
         assert node.backfill_policy == dg.BackfillPolicy.single_run()
 
 
-def test_both_jobs_run_in_one_process() -> None:
-    for name in ("optimize", "optimize_selected"):
-        assert defs().resolve_job_def(name).executor_def.name == "in_process"
+JOBS = ("lay_out_selected", "observe_only", "optimize", "optimize_selected", "revalidate", "take_back", "upkeep")
+
+
+def test_every_job_runs_in_one_process_and_is_never_retried() -> None:
+    jobs = {job.name: job for job in defs().resolve_all_job_defs() if not job.name.startswith("__")}
+    assert sorted(jobs) == list(JOBS)
+    for job in jobs.values():
+        assert job.executor_def.name == "in_process"
+        assert job.tags["dagster/max_retries"] == "0"
+
+
+def test_a_sweep_that_no_longer_runs_is_seen_by_the_freshness_of_active_policies() -> None:
+    (spec,) = (s for s in defs().resolve_all_asset_specs() if s.key == dg.AssetKey("active_policies"))
+    assert spec.freshness_policy == NIGHTLY
+    assert [s.key for s in defs().resolve_all_asset_specs() if s.freshness_policy] == [spec.key]
+
+
+def test_what_a_page_needs_for_a_first_look_is_there(workload: Path) -> None:
+    for spec in planopt_definitions(workload, owners=["team:data"]).resolve_all_asset_specs():
+        assert spec.description
+        assert spec.description.endswith(".")
+        assert "deltalake" in spec.kinds
+        assert list(spec.owners) == ["team:data"]
+        assert "docs" in spec.metadata
 
 
 def test_definitions_are_loadable() -> None:

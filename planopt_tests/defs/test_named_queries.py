@@ -9,11 +9,15 @@ import dagster as dg
 import pytest
 
 from planopt_assets.defs import jobs, names, stage_assets
-from planopt_assets.defs.resources import WorkspaceResource
+from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.resources import WorkspaceResource, workspace_of
 from planopt_assets.loop.run import Run, StageResult
 from planopt_tests.conftest import write_workload_file
 
 pytestmark = pytest.mark.fast
+
+HERE = CodeLocation("planopt.yaml")
+NAMES = HERE.names
 
 QUERIES = '  - {id: a, sql: "SELECT 1"}\n  - {id: b, sql: "SELECT 2"}\n'
 
@@ -32,17 +36,19 @@ def test_planopt_run_knows_better_than_the_configuration_it_makes(resource: Work
 def test_the_queries_of_a_configuration_are_named(resource: WorkspaceResource) -> None:
     told: list[set[str]] = []
 
-    @dg.op(ins={"queries": dg.In(list)}, required_resource_keys={"workspace"})
+    @dg.op(ins={"queries": dg.In(list)}, required_resource_keys={NAMES.workspace})
     def stage(context, queries) -> None:  # type: ignore[no-untyped-def]  # Dagster wants its own type or none
-        told.append(set(context.resources.workspace.run(context.run_id, lambda *_: None).named))
+        told.append(set(workspace_of(context, NAMES).run(context.run_id, lambda *_: None).named))
+
+    queries = jobs.selected_queries(HERE)
 
     @dg.job(executor_def=dg.in_process_executor)
     def selected() -> None:
-        stage(jobs.selected_queries())
+        stage(queries())
 
     with dg.instance_for_test() as instance:
         config = {"ops": {"selected_queries": {"config": {"queries": ["b"]}}}}
-        selected.execute_in_process(config, instance=instance, resources={"workspace": resource})
+        selected.execute_in_process(config, instance=instance, resources={NAMES.workspace: resource})
     assert told == [{"b"}]
 
 
@@ -56,12 +62,34 @@ def test_a_query_that_is_materialized_alone_is_named(
         told.append(set(run.named))
         return []
 
-    assets = stage_assets.stage_assets("decide", work, deps=[], descriptions={"policy_decisions": "-"})
+    assets = stage_assets.stage_assets(
+        HERE, "decide", work, deps={"policy_decisions": []}, descriptions={"policy_decisions": "-"}
+    )
     with dg.instance_for_test() as instance:
         instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
         tags = {
             "dagster/asset_partition_range_start": partitions[0],
             "dagster/asset_partition_range_end": partitions[-1],
         }
-        dg.materialize([assets], instance=instance, resources={"workspace": resource}, tags=tags)
+        dg.materialize([assets], instance=instance, resources={NAMES.workspace: resource}, tags=tags)
     assert told == [named]
+
+
+def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: WorkspaceResource) -> None:
+    def work(run: Run, query_ids: Any) -> list[StageResult]:
+        return [StageResult(query, True, "looked at") for query in query_ids]
+
+    assets = stage_assets.stage_assets(
+        HERE, "decide", work, deps={"policy_decisions": []}, descriptions={"policy_decisions": "-"}
+    )
+    with dg.instance_for_test() as instance:
+        instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
+        tags = {"dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
+        dg.materialize([assets], instance=instance, resources={NAMES.workspace: resource}, tags=tags)
+        newest, *others = instance.fetch_materializations(dg.AssetKey("policy_decisions"), limit=9).records
+    assert {record.partition_key for record in others} == {"a", "b"}
+    assert newest.partition_key is None
+    assert newest.asset_materialization is not None
+    said = newest.asset_materialization.metadata
+    assert said["overview"].value == "2 queries, 2 in this run: 2 not finished"
+    assert "| a | looked at |" in str(said["all queries"].value)

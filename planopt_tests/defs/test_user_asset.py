@@ -32,6 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "user_asset"
     shutil.copytree(ROOT / "examples" / "user_asset", made)
     make_tables(made)
+    with (made / "planopt.yaml").open("a") as declared:
+        declared.write("control_share: 0\n")
     monkeypatch.setenv("TARGET", str(tmp_path / "out"))
     return made
 

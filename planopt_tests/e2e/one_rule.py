@@ -32,9 +32,10 @@ from planopt_tests.stored_rows import StoredRows
 RUNS_PER_DAY = 1000  # so that small data is worth a trial
 
 COUNTERS_DECIDE = Rules(
-    confidence=0.5,
     min_gain=-1000.0,
     wall_limit=1000.0,
+    cpu_limit=1000.0,
+    cpu_limit_latency=1000.0,
     noise_limit=1000.0,
     slack_gc_ns=10**12,
     min_pairs=1,

@@ -55,6 +55,7 @@ def test_a_table_of_one_commit(tmp_path: Path) -> None:
         statistics_columns=("id",),
         committed_at_ms=1000,
         head=read(tmp_path).head,
+        rows_head=read(tmp_path).head,  # the only commit is the newest that changed rows
     )
 
 

@@ -40,7 +40,7 @@ def entry_of(spark, name: str):
 def test_every_knob_is_known_to_this_spark_and_has_a_value(workspace: Workspace) -> None:
     names = [*(k.name for k in CATALOGUE), *LOOKED_AT]
     values = workspace.effective_settings(names)
-    assert set(values) == {*names, "cores", "driver_memory"}
+    assert set(values) == {*names, "cores", "driver_memory", "executor_memory"}
     assert values["spark.sql.files.minPartitionNum"] == UNSET
     # What the fixtures of the rules start from is what this Spark really says.
     shown = {name: value for name, value in DEFAULTS.items() if name in names}

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from planopt_assets.errors import NativeUnusable
 from planopt_assets.job.deadline import answer_within
 from planopt_tests.fresh_python import output_of
 
@@ -41,3 +42,13 @@ def test_a_process_ends_although_an_answer_never_comes() -> None:
         "    print('gave up')\n"
     )
     assert output_of(code) == "gave up\n"
+
+
+def test_a_panic_of_a_native_library_arrives_as_a_typed_error() -> None:
+    class PanicException(BaseException): ...
+
+    def ask() -> None:
+        raise PanicException("no runtime\nmore")
+
+    with pytest.raises(NativeUnusable, match="PLN-308 native library: PanicException: no runtime"):
+        answer_within(60, ask)

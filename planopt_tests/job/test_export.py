@@ -18,7 +18,7 @@ from planopt_assets.job.export import Exported, Format, exported
 from planopt_assets.model import redaction
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query
-from planopt_tests.promoted import chain
+from planopt_tests.promoted import UNCONDITIONAL, chain
 from planopt_tests.rows import FEWER
 from planopt_tests.unknown_part import policy_with_a_property
 
@@ -48,6 +48,13 @@ def test_a_value_that_depends_on_the_cores_says_so(form: Any, mark: str) -> None
     size = one(Policy.of({"spark.sql.files.openCostInBytes": "65536"}))
     assert "cores" not in rendered("sales", [size], form)
     assert [query.facts()["depends_on_cores"] for query in (size, one())] == [[], [PARTITIONS]]
+
+
+def test_after_the_query_the_users_own_value_holds_again() -> None:
+    session = (("spark.sql.session.timeZone", "UTC"), (PARTITIONS, "64"))
+    own = exported(Query("by_shop", sql="SELECT 1"), chain("by_shop", FEWER)[0], session)
+    *_, last = rendered("sales", [own], "sql").splitlines()
+    assert last == f"SET {PARTITIONS}=64;"
 
 
 def test_sql_sets_runs_and_resets() -> None:
@@ -100,6 +107,16 @@ def test_a_query_without_a_policy_is_named_and_sets_nothing() -> None:
     assert rendered("sales", [one(None)], "sql") == "-- by_shop: original, nothing to set\nSELECT 1;\n"
 
 
+@pytest.mark.parametrize("form", ["sql", "spark-defaults", "python"])
+def test_a_suspended_policy_is_exported_as_original_with_the_reason(form: Any) -> None:
+    declared = Query("by_shop", sql="SELECT 1")
+    found = exported(declared, chain("by_shop", FEWER)[0], suspended="sales grew")
+    text = rendered("sales", [found], form)
+    assert "by_shop: original, nothing to set: generation 1 is suspended: sales grew" in text
+    assert "shuffle.partitions" not in text
+    assert found.facts()["suspended"] == "generation 1 is suspended: sales grew"
+
+
 def test_json_holds_everything_of_the_policy() -> None:
     (query,) = json.loads(rendered("sales", [one(HINTED, sql=JOINED)], "json"))["queries"]
     assert query == {
@@ -113,6 +130,8 @@ def test_json_holds_everything_of_the_policy() -> None:
         "depends_on_cores": ["spark.sql.shuffle.partitions"],
         "sql": "SELECT /*+ BROADCAST(shops) */ city FROM sales JOIN shops USING (shop)",
         "not_exported": None,
+        "suspended": None,
+        "conditions": UNCONDITIONAL.facts(),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,19 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
+from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.errors import StoreUnreadable
 from planopt_assets.job.in_force import NOTHING_PROMOTED, InForce, read_in_force
+from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.model.workload import Knobs, Query, Workload
+from planopt_assets.model.workload import Knobs, Query, Table, Workload
+from planopt_assets.promote.dependence import conditions_of
+from planopt_assets.promote.suspension import NOT_RECORDED
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.store.snapshot import Snapshot
+from planopt_tests.fresh_python import output_of
 from planopt_tests.promoted import chain, promote_by_hand
 from planopt_tests.rows import FEWER, OTHER
 
@@ -173,3 +180,81 @@ def test_a_workload_file_that_cannot_be_read_is_a_reason_and_no_error(tmp_path: 
 def test_a_query_the_workload_does_not_have_is_a_reason_and_no_error(workload: Workload) -> None:
     found = ask(replace(workload, queries=()))
     assert (found.policy, found.reason[:7], found.observable) == (ORIGINAL, "PLN-501", False)
+
+
+FORKED = """
+import os
+from planopt_assets.job.in_force import read_in_force
+from planopt_assets.model.workload import Query, Workload
+from planopt_tests.promoted import chain, promote_by_hand
+from planopt_tests.rows import FEWER
+from pathlib import Path
+
+store = os.environ["STORE"]
+workload = Workload("tests", Path("planopt.yaml"), store, (), (Query("q", sql="SELECT 1"),))
+promote_by_hand(store, *chain("q", FEWER))  # delta-rs is used in the parent
+child = os.fork()
+found = read_in_force(workload, "q", timeout_s=60)
+print("child" if child == 0 else "parent", found.policy.describe(), found.reason[:7], flush=True)
+if child:
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_child_forked_after_delta_rs_was_used_runs_as_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORE", str(tmp_path))
+    said = output_of(FORKED).splitlines()
+    assert sorted(said) == ["0", "child original PLN-308", "parent shuffle.partitions=2 "]
+
+
+# Conditions
+
+
+@pytest.fixture
+def sized(workload: Workload, tmp_path: Path) -> Workload:
+    """A workload over a table of a thousand rows, on which a policy was proven."""
+    grow(tmp_path, 1000)
+    sized = replace(workload, tables=(Table("sales", str(tmp_path / "sales")),))
+    state = Pins().state("sales", str(tmp_path / "sales"))
+    proven = conditions_of(FEWER, Circumstances(tables=(state,)), ())
+    promote_by_hand(workload.store, *chain("q", FEWER, conditions=proven))
+    return sized
+
+
+def grow(folder: Path, rows: int) -> None:
+    values = pa.table({"n": pa.array([i * 7919 for i in range(rows)], pa.int64())})
+    write_deltalake(folder / "sales", values, mode="append")
+
+
+def test_a_policy_is_not_applied_to_a_table_that_outgrew_its_evidence(sized: Workload, tmp_path: Path) -> None:
+    found = ask(sized)
+    assert (found.policy, found.reason, len(found.proven)) == (FEWER, "", 1)
+    grow(tmp_path, 200_000)
+    found = ask(sized)
+    assert found.reason.startswith("generation 1 is suspended: spark.sql.shuffle.partitions was proven with ")
+    assert (found.failure, found.proven, found.observable) == (None, (), True)
+
+
+def test_the_factor_of_the_workload_counts(sized: Workload, tmp_path: Path) -> None:
+    grow(tmp_path, 200_000)
+    assert ask(replace(sized, similar_within=1e6)).reason == ""
+
+
+def test_a_policy_without_recorded_conditions_is_not_applied(workload: Workload) -> None:
+    promote_by_hand(workload.store, *chain("q", FEWER, conditions=None))
+    assert ask(workload).reason == f"generation 1 is suspended: {NOT_RECORDED}"
+
+
+def test_a_pin_is_applied_whatever_the_tables_are(workload: Workload) -> None:
+    promote_by_hand(workload.store, *chain("q", FEWER, state="fixed"))
+    assert (ask(workload).policy, ask(workload).reason) == (FEWER, "")
+
+
+def test_a_table_that_cannot_be_read_means_original(sized: Workload, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "sales")
+    found = ask(sized)
+    assert found.failure is not None
+    assert found.failure.code == "PLN-206"
+    assert found.observable

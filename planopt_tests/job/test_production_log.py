@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ class Recorded(Executions):
     def __init__(self, runs: list[RealRun]) -> None:
         self._recorded = runs
         self._bus = SimpleNamespace(waitUntilEmpty=lambda patience_ms: None)
+        self.cores = 2
 
     def _trees(self, marker: str, after: int) -> list[list[Any]]:
         ended = SimpleNamespace(isDefined=lambda: True)
@@ -207,7 +209,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_job(
     log.keep(use(Session([RAN])))
     log.flush()
     released.set()
-    assert [r.getMessage() for r in caplog.records] == ["q: the run may not be recorded: the store is slow"]
+    assert [r.getMessage() for r in caplog.records] == ["q: the run may not be recorded: Spark or the store is slow"]
 
 
 def test_nothing_is_recorded_in_a_store_that_could_not_be_read(workload: Workload) -> None:
@@ -224,3 +226,67 @@ def test_nothing_is_recorded_for_a_query_nobody_declared() -> None:
     log = ProductionLog(InForce("q"), 60, "r")
     log.keep(use(Session([RAN])))
     assert production_log._OPEN == []
+
+
+# Time, processes and panics
+
+
+class PanicException(BaseException):
+    """As PyO3 makes it of a panic in Rust: no `Exception`."""
+
+
+def test_all_that_waits_is_recorded_within_one_time_limit(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    given: list[float] = []
+    clock = iter(float(n) for n in range(100))
+    monkeypatch.setattr(production_log, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(ProductionLog, "flush", lambda self, seconds=None: given.append(seconds))
+    for number in range(6):
+        log_of(workload).keep(use(Session([RAN], marker=str(number))))
+    flush_all(3.5)  # the clock moves by a second each time it is asked
+    assert given == [2.5, 1.5, 0.5]
+    assert len(production_log._OPEN) == 6  # the others wait
+    flush_all(0.5, at_exit=True)
+    assert "the run was not recorded: no time is left" in caplog.text
+
+
+def test_spark_that_does_not_answer_holds_nobody_up(workload: Workload, caplog: pytest.LogCaptureFixture) -> None:
+    released = threading.Event()
+
+    class Slow(Session):
+        def runs(self, frame: Any, ran_as: RanAs) -> list[Execution]:
+            released.wait()
+            return []
+
+    log = log_of(workload, timeout_s=0.05)
+    log.keep(use(Slow()))
+    log.flush()
+    released.set()
+    assert [r.getMessage() for r in caplog.records] == ["q: the run may not be recorded: Spark or the store is slow"]
+
+
+def test_a_panic_while_recording_is_logged_and_nothing_else(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def panics(*_: Any, **__: Any) -> None:
+        raise PanicException("Forked process detected")
+
+    monkeypatch.setattr(writer, "append", panics)
+    log = log_of(workload)
+    log.keep(use(Session([RAN])))
+    log.flush()
+    assert "the run was not recorded: NativeUnusable: PLN-308" in caplog.text
+    assert "PanicException: Forked process detected" in caplog.text
+
+
+def test_a_forked_child_leaves_what_waits_to_its_parent(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(workload)
+    log.keep(use(Session([RAN])))
+    parent = os.getpid()
+    with monkeypatch.context() as child:
+        child.setattr(os, "getpid", lambda: parent + 1)
+        flush_all(at_exit=True)
+        assert not Path(workload.store, "runtime_counters").exists()
+    log.flush()
+    assert len(counted(workload)) == 1

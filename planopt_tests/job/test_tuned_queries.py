@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from planopt_assets import tuned
-from planopt_assets.engine.user_job.user_session import MARKER
+from planopt_assets.engine.user_job.production import Executions
+from planopt_assets.engine.user_job.user_session import MARKER, own_value
 from planopt_assets.errors import NothingToRun, UnknownQuery
 from planopt_assets.loop.run import read_standings
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -66,6 +69,7 @@ def test_a_promoted_policy_holds_while_the_frame_is_planned_and_run(
         "policy_id": THREE.id,
         "policy": "shuffle.partitions=3",
         "applied": True,
+        "control": False,
         "reason": "",
     }
     assert [r.getMessage() for r in caplog.records] == ["by_shop runs under generation 1: shuffle.partitions=3"]
@@ -88,6 +92,42 @@ def test_the_record_has_the_counters_of_exactly_this_run(session: SparkSession, 
     assert 0 < row["planning_wall_ns"] <= row["wall_ns"]
     assert row["executor_cpu_ns"] > 0
     assert [row[name] for name in ("cpu_ns", "planning_cpu_ns", "result_rows", "table_bytes")] == [None] * 4
+    assert row["table_sizes"] == "{}"  # its writer noted no size
+    assert (row["cores"], row["control"]) == (session.sparkContext.defaultParallelism, False)
+
+
+def test_a_write_is_recorded_with_the_sizes_of_what_it_reads(
+    session: SparkSession, workload: Workload, tmp_path: Path
+) -> None:
+    path = str(workload.tables[0].path)
+    session.read.format("delta").load(path).write.format("delta").mode("overwrite").save(path)
+    with tuned(session, "cities", workload) as query:
+        query.sql().write.format("delta").save(str(tmp_path / "out"))
+    (row,) = [r for r in production(workload) if r["action"] == "write"]
+    noted = DeltaTable.forPath(session, path).detail().first()
+    assert noted is not None
+    assert json.loads(row["table_sizes"]) == {"sales": noted.sizeInBytes}
+    assert row["executor_cpu_ns"] > 0
+
+
+# Controls
+
+
+def test_a_control_runs_as_original_and_says_so(
+    session: SparkSession, workload: Workload, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "planopt")
+    promote_by_hand(workload.store, *chain("by_shop", THREE))
+    always = replace(workload, control_share=1.0)
+    for _ in range(2):
+        with tuned(session, "by_shop", always) as query:
+            assert sum(counts(query.sql()).values()) == 1800
+        if query.facts()["control"]:
+            why = "control run: drawn to run as original, to compare with generation 1"
+            assert (query.policy, query.reason) == (ORIGINAL, why)
+            assert f"by_shop runs as original: {why}" in caplog.text
+    ran = [(r["policy_id"], r["control"], r["note"]) for r in production(workload)]
+    assert ran == [(ORIGINAL.id, True, why), (THREE.id, False, None)]  # at most one an hour
 
 
 def test_the_loop_does_not_take_a_production_run_for_an_observation(session: SparkSession, workload: Workload) -> None:
@@ -179,8 +219,6 @@ def test_the_users_own_mistake_is_the_users_own_error(session: SparkSession, wor
 
 
 def test_a_failed_run_is_recorded_as_failed(session: SparkSession, workload: Workload) -> None:
-    from pyspark.errors import PySparkException
-
     text = "SELECT raise_error('no such luck') AS e FROM sales"
     failing = replace(workload, queries=(Query("failing", sql=text),))
     with pytest.raises(PySparkException, match="no such luck"), tuned(session, "failing", failing) as query:
@@ -288,3 +326,57 @@ def test_where_a_session_cannot_be_copied_the_users_own_is_used(
     assert counts(query.sql()) == {0: 1, 1: 1, 2: 1}
     assert query.run(lambda mine: mine is session)
     assert query.reason == "the policy cannot be applied: AttributeError: cloneSession"
+
+
+# Commands, and jobs inside jobs
+
+
+def test_a_declared_command_that_fails_is_run_once(session: SparkSession, workload: Workload, tmp_path: Path) -> None:
+    session.sql("CREATE TEMP VIEW numbers AS SELECT id FROM range(3)")
+    text = f"INSERT OVERWRITE DIRECTORY '{tmp_path / 'out'}' USING parquet SELECT raise_error('no') AS e FROM numbers"
+    failing = replace(workload, queries=(Query("failing", sql=text),))
+    query = tuned(session, "failing", failing)
+    executions = [Executions(session).newest()]
+    for run in (lambda: session.sql(text), query.sql):
+        with pytest.raises(PySparkException, match="no"):
+            run()
+        executions.append(Executions(session).newest())
+    start, once, both = executions
+    assert both - once == once - start > 0
+    assert query.reason == "the policy cannot be applied: the text is no plain query, so it runs once, in your session"
+
+
+def test_a_declared_command_runs_once_as_the_user_wrote_it(
+    session: SparkSession, workload: Workload, tmp_path: Path
+) -> None:
+    session.range(3).write.format("delta").save(str(tmp_path / "log"))
+    text = f"INSERT INTO delta.`{tmp_path / 'log'}` SELECT id FROM range(5)"
+    inserting = replace(workload, queries=(Query("inserting", sql=text),))
+    promote_by_hand(workload.store, *chain("inserting", THREE))
+    tuned(session, "inserting", inserting).sql()
+    assert session.read.format("delta").load(str(tmp_path / "log")).count() == 8
+
+
+def test_a_job_inside_a_job_starts_from_the_users_session(session: SparkSession, workload: Workload) -> None:
+    session.conf.set("spark.sql.shuffle.partitions", "11")
+    outer = Policy.of({**dict(THREE.settings), **dict(SPLITS.settings)})
+    promote_by_hand(workload.store, *chain("cities", outer))
+    promote_by_hand(workload.store, *chain("by_shop", Policy.of({"spark.sql.files.openCostInBytes": "4194303"})))
+    seen = []
+
+    def job(copy: SparkSession) -> None:
+        seen.append([copy.conf.get(name) for name, _ in THREE.settings])
+        copy.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")  # the job's own, so the inner query has it
+        inner = tuned(copy, "by_shop", workload).sql()
+        other = tuned(copy, "one_shop", workload).sql()
+        for frame in (inner, other):
+            own = frame.sparkSession
+            seen.append([own.conf.get(name) for name, _ in THREE.settings])
+            assert own.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
+            assert own_value(own, "spark.sql.files.minPartitionNum") is None
+        assert splits_of(other) > 1  # its tables are not read as the outer policy says
+        assert inner.sparkSession.conf.get("spark.sql.files.openCostInBytes") == "4194303"
+
+    query = tuned(session, "cities", workload)
+    query.run(job)
+    assert (query.reason, seen) == ("", [["3"], ["11"], ["11"]])

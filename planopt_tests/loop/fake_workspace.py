@@ -17,6 +17,7 @@ from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.workload import Budgets, Query, Workload
+from planopt_assets.validate.error_budget import FULL_BUDGET, ErrorBudget
 from planopt_tests.measured import MIB, counters
 
 RIGHT = Digest(3, "exact", "bits")
@@ -168,6 +169,8 @@ def experiment(
     observed_wall_s: tuple[float, ...] = (),
     arm_of: Callable[[Candidate], Arm] | None = None,
     observed: Digest = RIGHT,
+    error: ErrorBudget | None = FULL_BUDGET,
+    baseline: Arm | None = None,
 ) -> Outcome:
     """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -182,6 +185,8 @@ def experiment(
         rules=rules,
         clock=workspace.clock,
         arm_of=arm_of,
+        error=error,
+        baseline=baseline,
     )
     return Outcome(trials.run(), trials.trials, workspace)
 
@@ -189,3 +194,13 @@ def experiment(
 def timeouts(outcome: Outcome, policy: Policy) -> list[float]:
     """What each run of a policy was given."""
     return [seconds for asked, seconds in outcome.workspace.timeouts if asked is policy]
+
+
+def rounds_of(outcome: Outcome) -> dict[int, list[Policy]]:
+    """The arms of every round in the order they ran, control runs left out."""
+    policies = {p.id: p for p in (ORIGINAL, FEWER, OTHER)}
+    found: dict[int, list[Policy]] = {}
+    for trial in outcome.trials:
+        if "-control" not in trial.id:
+            found.setdefault(trial.round, []).append(policies[trial.policy_id])
+    return found

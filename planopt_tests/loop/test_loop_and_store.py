@@ -23,9 +23,8 @@ from planopt_assets.loop.steps import step
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.promote.transitions import next_generation
 from planopt_assets.store import writer
-from planopt_assets.store.head_files import FOLDER as HEADS
 from planopt_assets.store.lineage import Node, tree
-from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.schemas import ABOUT_TABLES, SCHEMA_VERSION, TABLES
 from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.one_pass import BY_SHOP, STAGES, OnePass, new_run, run_all
@@ -40,6 +39,7 @@ QUERIES = [
     Query("broken", sql="SELECT nowhere FROM sales"),
 ]
 IDS = [q.id for q in QUERIES]
+OF_QUERIES = [name for name in TABLES if name not in ABOUT_TABLES]
 
 
 SAID_AND_DONE: list[tuple[str, set[str], set[str]]] = []
@@ -96,15 +96,15 @@ def test_each_kind_of_query_ends_as_it_must(done: Workload) -> None:
 
 def test_delta_rs_and_spark_read_the_same_rows_from_every_table(done: Workload, spark: SparkSession) -> None:
     reader = StoredRows(done.store, done.name)
-    for name, schema in TABLES.items():
+    for name in OF_QUERIES:
         by_spark = spark.read.format("delta").load(f"{done.store}/{name}")
         assert by_spark.count() == reader.table(name).num_rows > 0, name
-        assert by_spark.columns == schema.names
+        assert by_spark.columns == TABLES[name].names
 
 
 def test_every_row_says_where_it_belongs(done: Workload) -> None:
     reader = StoredRows(done.store, done.name)
-    for name in TABLES:
+    for name in OF_QUERIES:
         for row in reader.rows(name):
             assert (row["workload"], row["schema_version"]) == ("tests", SCHEMA_VERSION)
             assert row["query_id"] in IDS
@@ -114,8 +114,8 @@ def test_every_row_says_where_it_belongs(done: Workload) -> None:
 
 def test_a_stage_lands_in_one_commit_per_table(done: Workload) -> None:
     reader = StoredRows(done.store, done.name)
-    commits = {name: reader.version(name) + 1 for name in TABLES}
-    assert commits == dict.fromkeys(TABLES, 1) | {"runtime_counters": 2, "lineage": 5}
+    commits = {name: reader.version(name) + 1 for name in OF_QUERIES}
+    assert commits == dict.fromkeys(OF_QUERIES, 1) | {"runtime_counters": 2, "lineage": 5}
 
 
 def test_an_active_policy_leads_to_verdict_trials_decision_observation_and_tables(done: Workload) -> None:
@@ -133,12 +133,12 @@ def test_an_unknown_row_has_no_lineage(done: Workload) -> None:
 
 
 def test_unchanged_inputs_leave_nothing_to_do_and_start_no_session(done: Workload) -> None:
-    before = {name: StoredRows(done.store, done.name).version(name) for name in TABLES}
+    before = {name: StoredRows(done.store, done.name).version(name) for name in OF_QUERIES}
     steady = [q for q in IDS if q != "broken"]
     run = run_all(done, steady)
     assert all(run.standings()[q].settled for q in steady)
     assert not run.workspace.started
-    assert {name: StoredRows.of(run).version(name) for name in TABLES} == before
+    assert {name: StoredRows.of(run).version(name) for name in OF_QUERIES} == before
 
 
 def test_decide_on_stored_rows_gives_the_same_bytes(done: Workload) -> None:
@@ -301,7 +301,7 @@ def test_killed_within_a_stage_nothing_more_is_written_and_run_again_it_is_promo
     with pytest.raises(KeyboardInterrupt):
         run_all(fresh, ["by_shop"])
     monkeypatch.undo()
-    assert len([table for table in Path(fresh.store).iterdir() if table.name != HEADS]) == 1
+    assert len([table for table in Path(fresh.store).iterdir() if not table.name.startswith("_")]) == 1
     promoted_once(fresh)
 
 

@@ -18,7 +18,7 @@ from planopt_assets.loop.steps import Step, step
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Workload
 from planopt_tests.loop.fake_workspace import FEWER, OTHER, WRONG, FakeWorkspace, Ran, experiment
-from planopt_tests.loop.test_observing import SQL, Scripted
+from planopt_tests.loop.scripted_workspace import SQL, Scripted
 from planopt_tests.observe.test_bundle import planned
 from planopt_tests.rows import artifact, standing
 from planopt_tests.stored_rows import StoredRows

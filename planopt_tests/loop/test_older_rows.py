@@ -139,7 +139,7 @@ def test_who_only_reads_needs_no_java(written: WrittenStore, java: Callable[[str
 # Rows of an older planopt
 
 
-def test_nothing_is_run_again_after_the_upgrade(written: WrittenStore) -> None:
+def test_after_the_upgrade_only_the_policy_in_force_is_tried_once_more(written: WrittenStore) -> None:
     inputs = written.observe(SQL, "r1", older=True)
     for decision in decisions_for(written.workload, Snapshot(written.workload.store, "demo"), standing(written)):
         written.append("policy_decisions", DECISIONS.to_row(decision), run_id="r1")
@@ -153,7 +153,9 @@ def test_nothing_is_run_again_after_the_upgrade(written: WrittenStore) -> None:
     found = standing(written)
     assert found.input_fingerprint == inputs
     assert (found.outcome, found.active, found.due) == ("accept", chain[0], None)
-    assert [step.need for step in planned_steps(found)[:4]] == ["done"] * 4
+    steps = planned_steps(found)
+    assert [step.need for step in steps[:4]] == ["done", "done", "done", "needed"]
+    assert steps[3].why.startswith("generation 1 is to be confirmed, step 1 of 2")
 
 
 def test_a_policy_in_force_does_not_expire_when_its_query_is_first_observed_again(

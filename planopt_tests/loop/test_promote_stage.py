@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ from planopt_assets.loop.by_person import pin, rollback, unpin
 from planopt_assets.loop.run import StageResult
 from planopt_assets.loop.stages.promote import promote
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.signals import Signals
 from planopt_assets.store.codecs.deciding import VERDICTS
+from planopt_assets.store.codecs.forms import dumped
 from planopt_tests.promote.events import EXPIRED, REGRESSED, A, verdict_of
 from planopt_tests.promote.memory_store import Memory, MemoryRun, written_to
-from planopt_tests.rows import criteria
+from planopt_tests.rows import captured_row, criteria
 
 pytestmark = pytest.mark.fast
 
@@ -117,6 +120,20 @@ def test_the_word_accept_alone_promotes_nothing(name: str) -> None:
 
 def test_what_is_in_force_already_is_no_error() -> None:
     assert promoted(in_force(), by_hand=True).summary == "stays as it is: shuffle.partitions=2"
+
+
+def test_who_pins_a_query_that_depends_on_its_plan_is_told_and_the_pin_stands() -> None:
+    store = in_force()
+    depends = dumped(asdict(Signals(plan_dependent=("first",))))
+    store.tables["plan_artifacts"] = [captured_row("r1", signals=depends)]
+    said = "its result may depend on the plan (first): no trial can prove that this policy changes nothing"
+    with written_to(store):
+        settings = {"spark.sql.shuffle.partitions": "64"}
+        result = pin(MemoryRun(store), "q", settings=settings, policy_id=None, reason="mine", who="ada")
+        assert result.summary == f"generation 2 (fixed by ada): shuffle.partitions=64, because mine. Careful: {said}"
+        assert (result.words["warning"], result.changed, len(store.chain)) == (said, True, 2)
+        nothing_set = pin(MemoryRun(store), "q", settings={}, policy_id="original", reason="", who="ada")
+    assert "warning" not in nothing_set.words
 
 
 def test_a_person_s_commands_say_what_is_in_force_now() -> None:

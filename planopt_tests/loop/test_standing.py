@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planopt_assets.loop.standing import Standing
+from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
 from planopt_assets.promote.transitions import Event
@@ -256,7 +257,11 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "generation": 1,
         "state": "accepted",
         "state_reason": "cpu -30%",
+        "conditions": Conditions().facts(),
+        "not_applied": None,
         "due": None,
+        "confirmation": None,
+        "error_budget": {"whole": 0.05, "spent": 0.0, "trials": 0, "next_trial": 0.03},
         "policies": [],
         "promotion_id": "pro-q-g1",
         "verdict_id": f"ver-run-q-{FEWER.id[4:]}",

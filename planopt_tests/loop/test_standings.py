@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, propose
@@ -153,12 +153,15 @@ def test_it_is_proposed_again_when_the_table_has_doubled(written: WrittenStore, 
     assert decide(written, "r2").decisions[0].kind == "proposal"
 
 
-def test_it_is_proposed_again_a_month_later(written: WrittenStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mib", "kind"), [(13, "proposal"), (12, "no_change")])
+def test_it_is_proposed_again_a_month_later_on_a_table_that_has_grown_by_a_quarter(
+    written: WrittenStore, tmp_path: Path, mib: int, kind: str
+) -> None:
     written.observe(QUERY, "r1")
     written.judge(standing(written), FEWER, "reject", "r1")
     commit(tmp_path)
-    written.observe(QUERY, "r2", days=31)
-    assert decide(written, "r2").decisions[0].kind == "proposal"
+    written.observe(QUERY, "r2", days=31, table_bytes=mib * MIB)
+    assert decide(written, "r2").decisions[0].kind == kind
 
 
 def test_it_is_proposed_again_under_another_judge_catalogue_or_rule(
@@ -189,6 +192,26 @@ def test_an_accepted_policy_is_carried_over_and_the_standing_shows_it(written: W
     assert (found.settled, found.outcome, found.verdicts) == (True, "accept", [])
     assert (found.facts()["verdict_id"], found.facts()["carried_over"]) == (verdict, True)
     assert found.to_promote is not None
+
+
+def test_after_a_new_layout_a_policy_stays_in_force_and_is_validated_again(
+    written: WrittenStore, tmp_path: Path
+) -> None:
+    """The rows are the same and so is their size, but the files are others: old verdicts say nothing about them."""
+    commit(tmp_path)
+    promoted(written)
+    sales = DeltaTable(str(tmp_path / "sales"))
+    sales.optimize.compact()
+    action = {"action_id": "mnt-1", "table": "sales", "table_id": "x", "action": "compact", "status": "applied"}
+    written.append("maintenance_actions", {**action, "reason": "", "version_after": sales.version()}, run_id="r1")
+    now = sales.version()
+    assert standing(written).changes == (f"sales v{now - 1} -> v{now}, a new layout of the same rows",)
+    written.observe(QUERY, "r2")
+    found = decide(written, "r2")
+    assert found.decisions[0].kind == "proposal"
+    assert (found.settled, found.carried) == (False, [])
+    assert found.active is not None
+    assert found.active.policy == FEWER
 
 
 # What was taken back

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from planopt_assets.loop.standing import Standing
-from planopt_assets.loop.verdict_gates import not_regressed, results_equal
-from planopt_assets.model.gate import Gate
+from planopt_assets.loop.verdict_gates import gain_proven, not_regressed, results_equal
+from planopt_assets.model.gate import Compared, Gate
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.transitions import Event
@@ -106,6 +107,14 @@ def test_a_policy_in_force_that_is_found_worse_on_the_current_inputs_is_a_regres
     worse = verdict(FEWER, outcome="reject", reason="why", **found)
     gate = not_regressed(standing(active=ACTIVE, promoted_by=PROOF, verdicts=[worse]))
     assert gate == Gate(False, True, "shuffle.partitions=2 was found worse on the current inputs: why")
+
+
+def test_a_pin_that_was_measured_again_and_found_worse_is_told() -> None:
+    pinned = replace(ACTIVE, state="fixed", who="ada")
+    again = verdict(FEWER, outcome="reject", reason="why", purpose="confirm", results_equal=False)
+    gate = not_regressed(standing(active=pinned, past_verdicts=[again]))
+    assert (gate.passed, gate.severe) == (False, True)
+    assert "was found worse on the current inputs: why" in gate.words
 
 
 def test_a_policy_in_force_that_only_lost_its_gain_has_not_regressed() -> None:
@@ -232,3 +241,33 @@ def test_not_regressed_understands(found: Standing, gate: Gate) -> None:
 def test_the_verdict_that_promoted_a_policy_never_counts_against_it() -> None:
     proof = verdict(FEWER, verdict_id="ver-run-q-can_1", gain_low=1.01)
     assert not_regressed(standing(active=ACTIVE, promoted_by=proof, verdicts=[proof])).passed
+
+
+# gain_proven
+
+
+def test_an_accepted_change_is_a_proven_gain() -> None:
+    found = gain_proven(standing(verdicts=[verdict(FEWER)]))
+    assert (found.passed, found.severe, found.numbers) == (True, False, {"gain_percent": pytest.approx(30)})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"), [("reject", "is not better"), ("inconclusive", "without a clear answer")]
+)
+def test_a_change_that_was_not_proven_is_a_remark_and_no_regression(outcome: str, words: str) -> None:
+    found = gain_proven(standing(verdicts=[verdict(FEWER, outcome=outcome)]))
+    assert (found.passed, found.severe, found.observed) == (False, False, True)
+    assert words in found.words
+
+
+def test_a_query_without_a_trial_passes_and_one_that_never_ran_has_no_answer() -> None:
+    assert gain_proven(standing()) == Gate(True, False, "no change was tried on the current inputs")
+    assert not gain_proven(NEVER).observed
+
+
+def test_a_gate_tells_both_values_and_the_threshold() -> None:
+    clocks = (
+        '[{"name": "objective:cpu", "passed": false, "baseline": 4e9, "candidate": 4.1e9, "threshold": "below 0.97"}]'
+    )
+    found = gain_proven(standing(verdicts=[verdict(FEWER, outcome="reject", criteria=clocks)]))
+    assert found.compared == Compared("4.000 s cpu as original", "4.100 s cpu with the change", "below 0.97")

@@ -152,7 +152,9 @@ def test_a_wrong_scan_in_any_binding_counts() -> None:
 
 def test_a_bundle_that_came_out_the_same_passes() -> None:
     found = deterministic(history(seen()))
-    assert found == Gate(True, False, "the same bundle each time (bun_1)")
+    assert found == Gate(
+        True, False, "plans, scans and settings are the same each time they are made on the same inputs (bun_1)"
+    )
     assert deterministic(history(seen("r1"), seen("r2"))) == found
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from planopt_assets.defs.instance import dagster_home
 from planopt_assets.loop.run import read_standings
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.store.crash_points import EXIT_CODE, POINTS
+from planopt_assets.store.crash_points import EXIT_CODE, OF_POLICIES
 from planopt_assets.store.lineage import Node, tree
 from planopt_assets.workload import load_workload
 from planopt_tests.cli.test_cli import NO_JAVA, here, ok
@@ -56,7 +56,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workload whose every run was killed, each one at the next point; two of them with their Spark."""
     folder = make_tables(tmp_path_factory.mktemp("killed"))
     write_workload_file(folder, QUERIES, mode="auto")
-    assert (*TRYING, *PROMOTING) == POINTS
+    assert (*TRYING, *PROMOTING) == OF_POLICIES
     for deaths in (TRYING, PROMOTING):
         commands = [[point, "run", *queries, "--json"] for point, queries in deaths.items()]
         done = planopt(json.dumps(commands), cwd=folder, module="planopt_tests.promote.forking_planopt")

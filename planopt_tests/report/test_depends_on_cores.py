@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from planopt_assets.defs.stage_assets import stage_metadata
+from planopt_assets.defs.names import Names
+from planopt_assets.defs.stage_metadata import stage_metadata
 from planopt_assets.loop.run import Run, StageResult, words_of
-from planopt_assets.loop.stages import decide, replan, validate
+from planopt_assets.loop.stages import decide, replan
 from planopt_assets.loop.standing import Standing
+from planopt_assets.loop.verdict_facts import verdict_result
 from planopt_assets.model.workload import Workload
 from planopt_assets.report.html import write_report
 from planopt_assets.report.terminal import print_standings, print_why
@@ -58,7 +60,7 @@ def test_the_report_says_it(found: Standing, times: int, tmp_path: Path) -> None
     [
         decide._result("q", (decision(),)),
         replan._result("q", [candidate(FEWER)]),
-        validate._result("q", [verdict(FEWER)], 4),
+        verdict_result("q", [verdict(FEWER)], trials=4, changed=True),
         StageResult("q", True, "promoted", words=words_of((promotion(FEWER),))),
     ],
     ids=["decide", "replan", "validate", "promote"],
@@ -66,8 +68,9 @@ def test_the_report_says_it(found: Standing, times: int, tmp_path: Path) -> None
 def test_dagster_has_it_with_every_stage_that_names_the_policy(
     result: StageResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Run, "standings", lambda run: {"q": standing()})
     monkeypatch.setattr(Run, "workload", Workload("tests", Path("planopt.yaml"), "store", (), ()))
-    assert stage_metadata(Run.__new__(Run), "trials", result)["remark"] == WORDS
+    assert stage_metadata(Names(), Run.__new__(Run), "validate", "trials", result)["remark"] == WORDS
 
 
 def test_a_stage_whose_policies_fit_everywhere_has_no_remark() -> None:

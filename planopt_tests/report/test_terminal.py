@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import cast
 
 import dagster as dg
@@ -13,9 +14,12 @@ from planopt_assets.defs.stage_assets import run_stage
 from planopt_assets.errors import QueryFailed
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.model.gate import Gate
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.workload import Workload
+from planopt_assets.report.html import write_report
 from planopt_assets.report.terminal import Progress, print_diff, print_gates, print_standings, print_why
 from planopt_assets.report.why import why_facts
-from planopt_tests.rows import artifact, standing
+from planopt_tests.rows import FEWER, artifact, promotion, standing
 
 pytestmark = pytest.mark.fast
 
@@ -37,6 +41,26 @@ def test_no_control_character_of_an_error_reaches_the_terminal(capsys: pytest.Ca
     for text, times in ((said.out, 7), (said.err, 2)):
         assert text.count(TAME) == times
         assert not [char for char in text if (ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160]
+
+
+def test_a_vetoed_policy_is_not_shown_as_if_it_were_applied(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    smuggled = standing(active=promotion(Policy.of({"spark.sql.ansi.enabled": "false"})))
+    why = "spark.sql.ansi.enabled may change results"
+    print_standings([smuggled])
+    assert "g1 not applied: ansi.enabled=false" in (status := capsys.readouterr().out)
+    assert f"the policy in force is not applied: {why}" in status
+    assert smuggled.facts()["not_applied"] == why
+    assert why_facts(smuggled)["in_force"].endswith(f", not applied: {why}")
+    page = write_report(
+        Workload("demo", Path("planopt.yaml"), "store", (), ()), {"q": smuggled}, tmp_path / "report.html"
+    ).read_text()
+    assert f"not applied: {why}" in page
+    sound = standing(active=promotion(FEWER))
+    assert sound.facts()["not_applied"] is None
+    assert "not applied" not in why_facts(sound)["in_force"]
 
 
 def test_json_keeps_every_character_and_shows_none_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

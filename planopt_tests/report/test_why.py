@@ -14,9 +14,8 @@ pytestmark = pytest.mark.fast
 CRITERIA = [
     {"name": "tasks", "passed": True, "baseline": 100.0, "candidate": 40.0, "threshold": "at most 2 x", "note": ""}
 ]
-ACCEPTED = standing(
-    decisions=[decision()], candidates=[candidate()], verdicts=[verdict(FEWER, criteria=json.dumps(CRITERIA))]
-)
+JUDGED = verdict(FEWER, criteria=json.dumps(CRITERIA), error_available=0.03, error_spent=0.0135)
+ACCEPTED = standing(decisions=[decision()], candidates=[candidate()], verdicts=[JUDGED], past_verdicts=[JUDGED])
 
 
 def test_why_starts_with_where_the_query_stands() -> None:
@@ -63,9 +62,24 @@ def test_why_holds_every_verdict_with_its_criteria() -> None:
             "outcome": "accept",
             "reason": "the reason for accept",
             "pairs": 9,
+            "error_available": 0.03,
+            "error_spent": 0.0135,
+            "error_words": "error 1.35% of 3%",
             "criteria": CRITERIA,
         }
     ]
+
+
+def test_why_tells_what_is_left_of_the_error_budget() -> None:
+    facts = why_facts(ACCEPTED)
+    assert facts["error_budget"] == {"whole": 0.05, "spent": 0.0135, "trials": 1, "next_trial": pytest.approx(0.01)}
+    assert facts["error_budget_words"] == "1.35% of 5% spent in 1 trial, the next one may err in 1%"
+
+
+def test_a_verdict_from_before_there_was_a_budget_tells_nothing_about_it() -> None:
+    older = why_facts(standing(verdicts=[verdict(FEWER)], past_verdicts=[verdict(FEWER)]))
+    assert older["verdicts"][0]["error_words"] == ""
+    assert older["error_budget"]["trials"] == 0
 
 
 def test_why_is_plain_data() -> None:

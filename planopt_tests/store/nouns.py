@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from hypothesis import strategies as st
 
+from planopt_assets.model.conditions import Circumstances, Condition, Conditions, TableState
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.decision import Arithmetic
 from planopt_assets.model.hint import STRATEGIES, Hint
@@ -47,6 +48,22 @@ POLICIES = st.builds(
     st.lists(HINTS, max_size=2, unique=True),
     st.lists(NAMES.map(Rewrite), max_size=2, unique=True),
 )
+TABLE_STATES = st.builds(TableState, TEXT, TEXT, st.none() | LONG, st.none() | TEXT)
+CONDITIONS = st.builds(
+    Conditions,
+    st.builds(
+        Circumstances,
+        st.none() | TEXT,
+        st.none() | LONG,
+        METRICS,
+        st.lists(TABLE_STATES, max_size=2).map(tuple),
+        PAIRS,
+        st.none() | st.lists(TEXT, max_size=2).map(tuple),
+    ),
+    st.lists(
+        st.builds(Condition, TEXT, st.lists(TEXT, max_size=2).map(tuple), st.booleans(), st.booleans()), max_size=2
+    ).map(tuple),
+)
 STAMPS = st.builds(Stamp, TEXT, MOMENT) | st.just(NOT_STORED)
 
 # By type, where hypothesis would draw what no row can hold: any float, any integer, any mapping.
@@ -57,13 +74,19 @@ _BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     bytes: st.binary(max_size=20),
     datetime: MOMENT,
     Policy: POLICIES,
+    Conditions: CONDITIONS,
     Stamp: st.just(NOT_STORED),  # it comes from the row's own columns
     Mapping[str, Any]: DOCUMENT,
     dict[str, str]: LAYOUT,
     Arithmetic: ARITHMETIC,
 }
 # By name, where a tuple of pairs is a mapping in the row.
-_BY_NAME: dict[str, st.SearchStrategy[Any]] = {"bundle_parts": PAIRS, "settings": PAIRS, "metrics": METRICS}
+_BY_NAME: dict[str, st.SearchStrategy[Any]] = {
+    "bundle_parts": PAIRS,
+    "settings": PAIRS,
+    "metrics": METRICS,
+    "table_sizes": METRICS,
+}
 
 
 def of(noun: type[N], **fixed: st.SearchStrategy[Any]) -> st.SearchStrategy[N]:

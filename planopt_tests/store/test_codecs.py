@@ -14,16 +14,27 @@ from hypothesis import strategies as st
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.decision import Decision
 from planopt_assets.model.execution import Execution
-from planopt_assets.model.observation import AcceptedTopology, ObservedBinding, PlanArtifact, PlanDetails, PlanTrees
+from planopt_assets.model.layout_proposal import LayoutProposal
+from planopt_assets.model.layout_verdict import LayoutTrial, LayoutVerdict
+from planopt_assets.model.maintenance_action import MaintenanceAction
+from planopt_assets.model.observation import (
+    AcceptedTopology,
+    ObservedBinding,
+    PlanArtifact,
+    PlanDependence,
+    PlanDetails,
+    PlanTrees,
+)
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.records import Edge, ExplainLine, NodeRecord, SharedContent, TaskRecord
 from planopt_assets.model.scan_record import ScanRecord
 from planopt_assets.model.signals import Signals
 from planopt_assets.model.stamp import NOT_STORED, Stamp
+from planopt_assets.model.table_readiness import TableReadiness
 from planopt_assets.model.table_record import ReadLayout, TableRecord
 from planopt_assets.model.trial import Trial
 from planopt_assets.model.verdict import Verdict
-from planopt_assets.store.codecs import deciding, observing
+from planopt_assets.store.codecs import deciding, maintaining, observing
 from planopt_assets.store.codecs.codec import STAMP, Codec, Joined
 from planopt_assets.store.codecs.forms import Lazy
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
@@ -33,7 +44,7 @@ pytestmark = pytest.mark.fast
 
 CODECS: dict[str, Any] = {
     name: value
-    for module in (observing, deciding)
+    for module in (observing, deciding, maintaining)
     for name, value in vars(module).items()
     if isinstance(value, Codec | Joined)
 }
@@ -41,6 +52,7 @@ TRIALS = nouns.of(Trial, counters=st.none())  # they are an execution's
 DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "ARTIFACTS": nouns.of(PlanArtifact),
     "DETAILS": nouns.of(PlanDetails, signals=st.none() | nouns.of(Signals)),
+    "PLAN_DEPENDENCE": nouns.of(PlanDependence),
     "TREES": nouns.of(PlanTrees),
     "OBSERVED": nouns.of(ObservedBinding),
     "NODES": nouns.of(NodeRecord),
@@ -58,6 +70,11 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
     "VERDICTS": nouns.of(Verdict, judgement=nouns.JUDGEMENTS),
     "PROMOTIONS": nouns.of(Promotion),
     "EDGES": nouns.of(Edge),
+    "READINESS": nouns.of(TableReadiness),
+    "PROPOSALS": nouns.of(LayoutProposal, properties=nouns.PAIRS),
+    "LAYOUT_TRIALS": nouns.of(LayoutTrial, counters=st.none()),  # they are an execution's
+    "LAYOUT_VERDICTS": nouns.of(LayoutVerdict),
+    "ACTIONS": nouns.of(MaintenanceAction),
 }
 
 
@@ -204,5 +221,5 @@ def test_every_field_of_a_noun_is_written_or_named_as_held_elsewhere() -> None:
         for field, form in codec._fields
         if not form.writes(field)
     }
-    assert unwritten == {"TRIALS.counters"}
+    assert unwritten == {"TRIALS.counters", "LAYOUT_TRIALS.counters"}
     assert all(fields(noun) for noun in (Trial, Verdict, Execution))

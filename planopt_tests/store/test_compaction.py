@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from planopt_assets.defs.resources import WorkspaceResource
 from planopt_assets.store import compaction, writer
 from planopt_assets.store.compaction import MOST_SMALL_FILES, Compacted, compact_store
 from planopt_assets.store.schemas import TABLES
-from planopt_assets.store.sequence import APPLICATION
+from planopt_assets.store.sequence import APPLICATION, NOTED_AT
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import write_workload_file
 from planopt_tests.stored_rows import StoredRows
@@ -106,6 +107,23 @@ def test_whoever_commits_in_between_wins_and_no_row_is_lost_or_there_twice(
 
 
 @pytest.mark.fast
+@pytest.mark.parametrize("interrupted", [False, True], ids=["a panic", "Ctrl-C"])
+def test_a_panic_in_a_native_library_fails_no_compaction(
+    store: Path, interrupted: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class PanicException(BaseException): ...
+
+    def panics(table: DeltaTable) -> None:
+        raise KeyboardInterrupt if interrupted else PanicException("no runtime\nmore")
+
+    monkeypatch.setattr(compaction, "_write_anew", panics)
+    caplog.set_level("INFO", "planopt")
+    with pytest.raises(KeyboardInterrupt) if interrupted else nullcontext():
+        assert compact_store(str(store), most=10) == []
+        assert f"{ARTIFACTS} is not compacted this time: no runtime" in caplog.messages
+
+
+@pytest.mark.fast
 def test_files_no_version_needs_stay_a_week_and_what_nobody_has_committed_yet_is_not_touched(store: Path) -> None:
     folder = store / ARTIFACTS
     (folder / "written-now.parquet").write_bytes(b"a writer at work")
@@ -168,4 +186,4 @@ def test_who_writes_goes_on_and_still_knows_what_was_written(spark: SparkSession
     assert known() == ["c0", "c1", "c2", "c3"]
     (checkpoint,) = (tmp_path / "lineage" / "_delta_log").glob("*.checkpoint.parquet")
     applications = {txn["appId"] for txn in pq.read_table(checkpoint)["txn"].drop_null().to_pylist()}
-    assert applications - {APPLICATION} == {f"planopt:r{number}:decide" for number in range(3)}
+    assert applications - {APPLICATION, NOTED_AT} == {f"planopt:r{number}:decide" for number in range(3)}

@@ -17,6 +17,7 @@ from planopt_assets.loop.gates import evaluate
 from planopt_assets.loop.run import read_standings
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Workload
+from planopt_assets.store.opened import DECIDING
 from planopt_assets.store.repair import repair
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.snapshot import Snapshot
@@ -25,6 +26,7 @@ from planopt_tests.store.whole_store import IN_FORCE
 
 SAMPLE = 16
 FLIPS = 1
+DRAWN = 2  # of each kind of file, in a table that does not decide what is in force
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +44,35 @@ def wrong(everywhere: Everywhere, cases: list[Case]) -> Iterator[str]:
 
 @pytest.mark.fast
 def test_a_sample_of_all_damages(everywhere: Everywhere) -> None:
-    drawn = random.Random(20_240_101).sample(everywhere.cases(FLIPS), SAMPLE)
-    assert list(wrong(everywhere, drawn)) == []
+    sample = random.Random(20_240_101).sample(everywhere.cases(FLIPS), SAMPLE)
+    assert list(wrong(everywhere, sample)) == []
+
+
+def drawn(everywhere: Everywhere, table: str) -> list[Case]:
+    """Every damage where it decides what is in force; elsewhere some of each kind of file, other ones in each table."""
+    cases = [case for case in everywhere.cases(FLIPS) if case.table == table]
+    if table in DECIDING:
+        return cases
+    found: list[Case] = []
+    for kind in sorted({case.kind for case in cases}):
+        of_kind = [case for case in cases if case.kind == kind]
+        found += random.Random(f"{table} {kind}").sample(of_kind, min(DRAWN, len(of_kind)))
+    return found
+
+
+@pytest.mark.fast
+def test_every_way_of_damage_is_drawn_for_every_kind_of_file(everywhere: Everywhere) -> None:
+    others = [case for table in TABLES if table not in DECIDING for case in drawn(everywhere, table)]
+    ways = {(case.kind, case.how) for case in everywhere.cases(FLIPS) if case.kind != "checkpoint"}
+    assert ways <= {(case.kind, case.how) for case in others}
+    assert {case.table for case in others} | DECIDING == set(TABLES)
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("table", TABLES)
-def test_every_file_of_every_table_and_of_its_head(everywhere: Everywhere, table: str) -> None:
-    cases = [case for case in everywhere.cases(FLIPS) if case.table == table]
+def test_files_of_every_table_and_of_its_head(everywhere: Everywhere, table: str) -> None:
+    """`python -m planopt_tests.store.damage_everywhere` tries them all."""
+    cases = drawn(everywhere, table)
     assert {case.kind for case in cases} >= {"commit", "data", "head"}
     assert list(wrong(everywhere, cases)) == []
 

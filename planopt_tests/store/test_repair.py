@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from planopt_assets.errors import RowDamaged
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.records import Edge
 from planopt_assets.model.workload import Workload
 from planopt_assets.promote.transitions import Fix, Unfix
-from planopt_assets.store.codecs.deciding import EDGES
+from planopt_assets.store import opened, write_profile
+from planopt_assets.store.codecs.deciding import DECISIONS, EDGES
 from planopt_assets.store.compaction import compact_store
 from planopt_assets.store.lineage import promotion_edges
 from planopt_assets.store.promotions import chains
@@ -21,7 +23,7 @@ from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.store.store import Store
 from planopt_tests.no_spark import no_spark
 from planopt_tests.promoted import chain, promote_by_hand
-from planopt_tests.rows import FEWER, OTHER
+from planopt_tests.rows import FEWER, OTHER, decision
 from planopt_tests.store.damaged import (
     OF_ONE_QUERY,
     OF_THE_TABLE,
@@ -269,3 +271,24 @@ def test_the_data_file_of_a_lost_commit_is_still_there(workload: Workload) -> No
     """What the tests above rest on."""
     decide(workload, "q", PIN)
     assert last_file(workload).parent == table(workload)
+
+
+NAMED = b"shuffle.partitions"  # only in the policy of one of two decisions
+
+
+def test_a_row_that_cannot_be_read_because_its_file_was_changed_is_left_out(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_profile, "COMPRESSION", "UNCOMPRESSED")  # so that its bytes can be told apart
+    monkeypatch.setattr(write_profile, "LEVEL", None)
+    for number, policy in enumerate((FEWER, OTHER)):
+        decided = {DECISIONS: [decision(policy=policy)]}
+        Store(workload.store, workload.name, no_spark).append(f"run-{number}", "decide", decided)
+    monkeypatch.setattr(opened, "COMPARED_BYTES", 0)  # a table too large to be compared whole whenever it is read
+    (changed,) = [f for f in Path(workload.store, "policy_decisions").glob("*.parquet") if NAMED in f.read_bytes()]
+    changed.write_bytes(changed.read_bytes().replace(NAMED, b'"' * len(NAMED)))
+    with pytest.raises(RowDamaged, match=r"PLN-307 .* Fix: run `planopt repair`"):
+        Snapshot(workload.store, workload.name).read(DECISIONS)
+    (found,) = mend(workload).tables
+    assert (found.table, found.rows_kept, found.rows_lost) == ("policy_decisions", 1, 1)
+    assert [d.policy_after for d in Snapshot(workload.store, workload.name).read(DECISIONS)] == [OTHER]

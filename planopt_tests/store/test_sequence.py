@@ -15,6 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from planopt_assets.errors import VerdictStale
 from planopt_assets.promote.transitions import Accept, next_generation
+from planopt_assets.store import sequence
 from planopt_assets.store.codecs.deciding import VERDICTS
 from planopt_assets.store.compaction import compact_store
 from planopt_assets.store.repair import repair
@@ -94,11 +95,16 @@ def test_of_many_writers_at_once_each_has_its_own_number_in_the_order_of_commits
     assert _by_version(tmp_path / "verdicts") == list(range(1, 14))
 
 
+def _actions(location: Path, version: int) -> list[Any]:
+    commit = location / "_delta_log" / f"{version:020d}.json"
+    return [json.loads(line) for line in commit.read_text().splitlines()]
+
+
 def _by_version(location: Path) -> list[int]:
     """The number in the file that each commit added."""
     found = []
-    for commit in sorted((location / "_delta_log").glob("*.json")):
-        added = [a["add"] for line in commit.read_text().splitlines() if "add" in (a := json.loads(line))]
+    for version in range(len(list((location / "_delta_log").glob("*.json")))):
+        added = [a["add"] for a in _actions(location, version) if "add" in a]
         found += [pq.read_table(location / added[0]["path"])["sequence"][0].as_py()]
     return found
 
@@ -124,6 +130,48 @@ def test_where_no_transaction_tells_the_last_number_the_rows_do(tmp_path: Path) 
     assert last_number_of(DeltaTable(str(tmp_path / "verdicts"))) == 17
     write(tmp_path, "new")
     assert numbers(tmp_path) == [17, 18]
+
+
+def by_spark(root: Path, number: int, table: str = "verdicts") -> None:
+    """A commit that notes no number, as Spark's have none."""
+    row = stored(table, schema_version=6, run_id="by Spark", recorded_at=NOW, sequence=number)
+    write_deltalake(root / table, pa.Table.from_pylist([row], schema=TABLES[table]), mode="append")
+
+
+def test_a_noted_number_counts_only_until_somebody_else_commits(tmp_path: Path) -> None:
+    write(tmp_path, "by path")
+    by_spark(tmp_path, 17)
+    write(tmp_path, "by path again")
+    assert numbers(tmp_path) == [1, 17, 18]
+    by_spark(tmp_path, 30, "runtime_counters")
+    write(tmp_path, "knows the other table")
+    assert numbers(tmp_path)[-1] == 31
+
+
+def test_rows_are_not_read_where_the_last_commit_noted_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "first")
+    monkeypatch.setattr(sequence, "_in_rows", lambda table: pytest.fail("rows were read"))
+    write(tmp_path, "second")
+    assert numbers(tmp_path) == [1, 2]
+
+
+@pytest.mark.parametrize("note_lost", [True, False], ids=["with-its-note", "and-its-rows-are-not"])
+def test_after_a_repair_the_order_goes_on(tmp_path: Path, note_lost: bool) -> None:
+    for number in range(3):
+        write(tmp_path, f"run-{number}")
+    if note_lost:  # the rows of the last commit are still in their file
+        (tmp_path / "verdicts" / "_delta_log" / f"{2:020d}.json").write_text("")
+    else:
+        (added,) = (a["add"] for a in _actions(tmp_path / "verdicts", 2) if "add" in a)
+        (tmp_path / "verdicts" / added["path"]).unlink()
+    repair(str(tmp_path), stamp="now", run_id="repair")
+    by_spark(tmp_path, 40)
+    write(tmp_path, "after")
+    assert numbers(tmp_path)[-2:] == [40, 41]
+    repaired = DeltaTable(str(tmp_path / "verdicts"), version=0)
+    assert last_number_of(repaired) == 3
 
 
 # Between tables

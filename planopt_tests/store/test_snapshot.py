@@ -136,6 +136,13 @@ def test_rows_of_a_newer_planopt_are_found_whatever_columns_are_asked_for(write:
         write(edge("new", schema_version=SCHEMA_VERSION + 1)).table("lineage", ["child_id"])
 
 
+def test_who_only_reads_sees_what_a_newer_planopt_wrote_and_knows_it(write: Write) -> None:
+    root = write(edge("old"), edge("new", schema_version=SCHEMA_VERSION + 1)).root
+    snapshot = Snapshot(root, "demo", only_read=True)
+    assert children(snapshot) == ["old", "new"]
+    assert snapshot.newest_schema == SCHEMA_VERSION + 1
+
+
 def test_rows_of_an_older_planopt_are_read(write: Write) -> None:
     assert children(write(edge("older", schema_version=SCHEMA_VERSION - 1))) == ["older"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
@@ -41,6 +42,13 @@ def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
         ("exe-1f2e-q-1", None, None),
     ]
     assert {(r["workload"], r["run_id"], r["schema_version"]) for r in rows} == {("demo", "r1", SCHEMA_VERSION)}
+
+
+def test_rows_are_written_by_the_profile_of_planopts_own_tables(tmp_path: Path) -> None:
+    append(tmp_path, runtime_counters=[run(0)])
+    (file,) = (tmp_path / "runtime_counters").glob("*.parquet")
+    group = pq.ParquetFile(file).metadata.row_group(0)
+    assert {group.column(i).compression for i in range(group.num_columns)} == {"ZSTD"}
 
 
 def test_every_call_is_one_commit_of_each_table_it_has_rows_for(tmp_path: Path) -> None:

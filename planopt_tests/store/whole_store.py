@@ -20,6 +20,7 @@ from planopt_assets.store.store import Store
 from planopt_assets.store.writer import append
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.no_spark import no_spark
+from planopt_tests.promoted import UNCONDITIONAL
 from planopt_tests.rows import FEWER, OTHER, candidate, decision, scan_row, stored
 from planopt_tests.store.written import WrittenStore
 
@@ -34,10 +35,28 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "provenance": {"kind": "env", "hash": "env_1", "content": "{}"},
     "accepted_topologies": {"observation_id": "obs-1", "topology_hashes": ["top_1"], "reason": "it is right"},
     "trials": {"trial_id": "tri-1", "policy_id": FEWER.id, "warm_up": False},
+    "table_readiness": {"table": "sales", "table_id": "t-1", "version": 0, "integrity": "verified"},
+    "layout_proposals": {
+        "table": "sales",
+        "table_id": "t-1",
+        "version": 0,
+        "action": "compact",
+        "reason": "small files",
+    },
+    "layout_trials": {"trial_id": "tri-2", "proposal_id": "lay_1", "table": "sales", "warm_up": False},
+    "layout_verdicts": {"verdict_id": "ver-9", "proposal_id": "lay_1", "table": "sales", "outcome": "accept"},
+    "maintenance_actions": {
+        "action_id": "mnt-1",
+        "table": "sales",
+        "table_id": "t-1",
+        "action": "compact",
+        "status": "applied",
+        "reason": "small files",
+    },
 }
 
 
-class _Written(WrittenStore):
+class Written(WrittenStore):
     """Through the real writer, which keeps heads."""
 
     query_id = ""
@@ -72,7 +91,7 @@ def write_whole_store(folder: Path) -> Workload:
 
 
 def _write_query(workload: Workload, query: Query) -> None:
-    written = _Written(workload)
+    written = Written(workload)
     written.query_id = query.id
     written.observe(query, f"run-{query.id}")
     if query.id in ("proven", "pinned"):
@@ -91,7 +110,19 @@ def _write_query(workload: Workload, query: Query) -> None:
 
 def _promotions(workload: Workload, query_id: str, verdict_id: str) -> list[Promotion]:
     name = workload.name
-    accepted = Promotion(name, query_id, 1, FEWER, "accepted", "cpu -30%", verdict_id, "can_1", "inp_1", GENESIS)
+    accepted = Promotion(
+        name,
+        query_id,
+        1,
+        FEWER,
+        "accepted",
+        "cpu -30%",
+        verdict_id,
+        "can_1",
+        "inp_1",
+        GENESIS,
+        conditions=UNCONDITIONAL,
+    )
     if query_id == "pinned":
         return [accepted, next_generation(name, query_id, (accepted,), Fix(OTHER, "I know it", "ada"))]
     if query_id == "rolled_back":

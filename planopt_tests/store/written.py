@@ -15,6 +15,7 @@ from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.frames.callables import query_source
 from planopt_assets.engine.sessions.java import java_release
 from planopt_assets.loop.versions import contract
+from planopt_assets.model.conditions import Circumstances, Conditions
 from planopt_assets.model.inputs import (
     PinnedTable,
     QuerySource,
@@ -121,7 +122,7 @@ class WrittenStore:
             run_id=run_id,
             days=days,
         )
-        tables = {"observation_id": observation, "table": "sales", "metadata": metadata}
+        tables = {"observation_id": observation, "table": "sales", "metadata": metadata, "bytes": table_bytes}
         self.append("input_tables", tables, run_id=run_id, days=days)
         return inputs
 
@@ -143,10 +144,17 @@ class WrittenStore:
             "canonical_fingerprint": standing.canonical_fingerprint,
             "context_hash": standing.context_hash,
             "input_bytes": standing.input_bytes,
+            "conditions": dumped(self._conditions(standing).facts()),
             **gain,
         }
         self.append("verdicts", {**row, **others}, run_id=run_id)
         return verdict_id
+
+    def _conditions(self, standing: Any) -> Conditions:
+        """Sizes as they were observed; no part depends on them, so nothing is ever suspended."""
+        location = str(self.workload.tables[0].path)
+        states = (replace(Pins().state("sales", location), bytes=size) for size in standing.sizes.values())
+        return Conditions(Circumstances(tables=tuple(states)))
 
     def promote(self, chain: Chain, run_id: str) -> None:
         """The last generation of a chain."""

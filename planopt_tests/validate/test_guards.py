@@ -99,21 +99,33 @@ def test_a_counter_beyond_its_limit_in_a_few_runs_only_is_noise() -> None:
     assert verdict_on(some).outcome == "accept"
 
 
-@pytest.mark.parametrize(("ratio", "outcome"), [(1.049, "accept"), (1.051, "reject")])
-def test_the_wall_clock_may_not_get_slower_whatever_cpu_is_saved(ratio: float, outcome: str) -> None:
-    verdict = verdict_on([pair(counters(), counters(cpu_s=1.5 * n, wall_s=3 * ratio)) for n in NOISE])
-    assert (verdict.outcome, criterion(verdict, "wall_ns").passed) == (outcome, outcome == "accept")
+# Clocks must be shown to be not worse: the upper end of the 90 % interval is within the limit.
+# NOISE deviates by 0.019 over 9 pairs: with 1.86 x 0.019 / 3 the upper end is 1.2 % above the mean.
 
 
-@pytest.mark.parametrize(("ratio", "outcome"), [(1.049, "accept"), (1.051, "reject")])
-def test_better_in_sum_may_not_be_worse_on_one_binding(ratio: float, outcome: str) -> None:
+@pytest.mark.parametrize(("ratio", "outcome"), [(1.035, "accept"), (1.045, "inconclusive"), (1.07, "reject")])
+def test_the_wall_clock_must_be_shown_not_to_get_slower_whatever_cpu_is_saved(ratio: float, outcome: str) -> None:
+    verdict = verdict_on([pair(counters(), counters(cpu_s=1.5 * n, wall_s=3 * ratio * n)) for n in NOISE])
+    passed = {"accept": True, "inconclusive": None, "reject": False}[outcome]
+    assert (verdict.outcome, criterion(verdict, "wall_ns").passed) == (outcome, passed)
+    assert criterion(verdict, "wall_ns").threshold == "90% interval of the ratio at most 1.05"
+
+
+@pytest.mark.parametrize(("ratio", "outcome"), [(1.035, "accept"), (1.045, "inconclusive"), (1.07, "reject")])
+def test_better_in_sum_must_be_shown_to_be_not_worse_on_each_binding(ratio: float, outcome: str) -> None:
     pairs = [
-        Pair((counters(cpu_s=10), counters(cpu_s=1)), (counters(cpu_s=5 * n), counters(cpu_s=ratio))) for n in NOISE
+        Pair((counters(cpu_s=10), counters(cpu_s=1)), (counters(cpu_s=5 * n), counters(cpu_s=ratio * n))) for n in NOISE
     ]
     verdict = verdict_on(pairs)
     assert verdict.outcome == outcome
     passed = [criterion(verdict, f"binding_{number}_cpu_ns").passed for number in range(2)]
-    assert passed == [True, outcome == "accept"]
+    assert passed == [True, {"accept": True, "inconclusive": None, "reject": False}[outcome]]
+
+
+@pytest.mark.parametrize(("ratio", "outcome"), [(1.2, "accept"), (1.245, "inconclusive"), (2.0, "reject")])
+def test_time_may_be_bought_with_a_quarter_more_cpu_and_not_with_twice_as_much(ratio: float, outcome: str) -> None:
+    faster = [pair(counters(), counters(wall_s=1.8 * n, cpu_s=3 * ratio * n, **SLIGHTLY_LESS)) for n in NOISE]
+    assert verdict_on(faster, "latency").outcome == outcome
 
 
 def test_a_broken_guard_is_said_before_a_missing_gain() -> None:

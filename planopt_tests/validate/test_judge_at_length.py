@@ -46,12 +46,12 @@ def outcomes(name: str, count: int, ratio: float, deviation: float, **how: Any) 
 
 @pytest.mark.parametrize("one_noise", [False, True], ids=["own_noise", "one_noise"])
 def test_a_candidate_without_a_gain_is_accepted_no_more_often_than_five_looks_allow(one_noise: bool) -> None:
-    # An interval of 99.9 % lies wholly below the truth once in 2,000 looks: 0.75 of 300 experiments, so none.
-    assert outcomes("A/A", 300, 1.0, 0.2, one_noise=one_noise, **SLIGHTLY_LESS).count("accept") == 0
+    # An interval of 99.88 % lies wholly below the truth once in 1,667 looks: 0.9 of 300 experiments.
+    assert outcomes("A/A", 300, 1.0, 0.2, one_noise=one_noise, **SLIGHTLY_LESS).count("accept") <= 1
 
 
 def test_less_work_whose_cpu_did_not_fall_is_accepted_no_more_often_than_its_looks_allow() -> None:
-    assert outcomes("no gain", 300, 1.0, 0.12, **HALF_THE_WORK).count("accept") <= 300 * RULES.confirm_error
+    assert outcomes("no gain", 300, 1.0, 0.12, **HALF_THE_WORK).count("accept") <= 300 * RULES.error
 
 
 def test_less_work_that_takes_a_fifth_longer_is_hardly_ever_accepted() -> None:

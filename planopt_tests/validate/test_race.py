@@ -7,7 +7,7 @@ import pytest
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Budgets
 from planopt_assets.validate.judge_rules import Rules
-from planopt_assets.validate.race import SPENT, confirming_confidence, strict_look
+from planopt_assets.validate.race import SPENT, confirming_confidence, looked_error, strict_look
 from planopt_tests.loop.fake_workspace import (
     FEWER,
     HALF,
@@ -32,27 +32,23 @@ FEW = Rules().confirm_pairs  # where counters show it, and for a candidate that 
 # When the judge looks
 
 
-def test_the_looks_of_the_clocks_alone_may_err_once_in_four_hundred_together() -> None:
-    rules = Rules()
-    looks = sum(strict_look(n, rules, done=False) for n in range(rules.max_pairs + 1))
-    assert looks * (1 - rules.confidence) / 2 == pytest.approx(1 / 400)
-
-
-def test_the_looks_at_which_clocks_confirm_share_the_error_they_may_make() -> None:
-    rules = Rules()
+@pytest.mark.parametrize("error", [0.03, 0.001])
+def test_the_looks_of_both_paths_share_the_error_of_the_trial(error: float) -> None:
+    rules = Rules().within(error)
+    alone = [n for n in range(rules.max_pairs + 1) if strict_look(n, rules, done=False)]
     levels = [confirming_confidence(n, rules, done=False) for n in range(rules.max_pairs + 1)]
-    assert sum((1 - level) / 2 for level in levels if level) == pytest.approx(rules.confirm_error)
+    assert len(alone) * (1 - rules.confidence) / 2 == pytest.approx(error / 10)
+    assert sum((1 - level) / 2 for level in levels if level) == pytest.approx(error * 9 / 10)
     assert [n for n, level in enumerate(levels) if level] == list(SPENT)
+    assert looked_error(rules.max_pairs, rules, done=True) == pytest.approx(error)
 
 
 def test_the_end_of_the_budget_is_no_look_more() -> None:
     # Whenever it ends, it takes the place of a look that is still to come.
     rules = Rules()
     for end in range(1, rules.max_pairs + 1):
-        looks = [strict_look(n, rules, done=n == end) for n in range(1, end + 1)]
-        assert sum(looks) <= 5
-        levels = [confirming_confidence(n, rules, done=n == end) for n in range(1, end + 1)]
-        assert sum((1 - level) / 2 for level in levels if level) <= rules.confirm_error + 1e-12
+        assert looked_error(end, rules, done=True) <= rules.error + 1e-12
+        assert looked_error(end, rules, done=False) <= looked_error(end, rules, done=True)
 
 
 # Executions

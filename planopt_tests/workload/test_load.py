@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from planopt_assets.model.workload import Budgets, Knobs, Query, Table, Workload
+from planopt_assets.model.alerts import Destination
+from planopt_assets.model.automation import Automation
+from planopt_assets.model.workload import Budgets, Knobs, Maintenance, Query, Table, Workload
 from planopt_assets.workload import load_workload
 from planopt_tests.workload.conftest import RIGHT
 
@@ -24,12 +26,12 @@ spark:
   master: local[2]
   settings: {spark.sql.session.timeZone: UTC, spark.a.int: 200, spark.a.float: 0.5, spark.a.bool: true}
 tables:
-  lineitem: data/lineitem
-  orders: {path: ../shared_tables/orders}
+  lineitem: {path: data/lineitem, maintain: auto, features: [clustering], index: allow}
+  orders: {path: ../shared_tables/orders, maintain: by_hand}
   eu: s3://lake/sales/eu/
   customers: {catalog: main.`my sales`.customers}
 queries:
-  - {id: inline, sql: SELECT 1, runs_per_day: 24}
+  - {id: inline, sql: SELECT 1, runs_per_day: 24, max_loss: 0.05}
   - id: from_file
     sql_file: queries/by_segment.sql
     parameters:
@@ -38,14 +40,24 @@ queries:
   - {id: cohort, python: "queries.cohort:build"}
 objective: bytes
 mode: auto
-budgets: {per_candidate: 1, per_query: 2.5}
+budgets: {per_candidate: 1, per_query: 2.5, per_night: 60}
 knobs:
   allow: [spark.sql.b, spark.sql.a]
   deny: [spark.sql.c, parquet.filter.bloom.enabled]
   pin: {spark.sql.z: 1, spark.sql.y: false}
+maintenance: {trial_bytes: 1000, pay_back_days: 7}
 capture: debug
+control_share: 0.5
 allow_python: true
 seed: 7
+automation:
+  {settle: 0, interval: 60, time_zone: Europe/Berlin, nightly_hour: 3, weekly_day: friday, weekly_hour: 0, every: 5}
+alerts:
+  - {kind: log}
+  - {kind: file, path: alerts.jsonl}
+  - {kind: webhook, name: on_call, url: "http://127.0.0.1:8080/hook"}
+  - {kind: slack, url_env: SLACK_URL}
+  - {kind: smtp, host: mail, port: 25, security: none, sender: a@b.c, to: [d@e.f], user: m, password_env: MAIL_PASSWORD}
 """
 
 
@@ -60,13 +72,13 @@ def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
         file=folder / "planopt.yaml",
         store=str(folder / "state/store"),
         tables=(
-            Table("lineitem", path=str(folder / "data/lineitem")),
-            Table("orders", path=str(folder.parent / "shared_tables/orders")),
+            Table("lineitem", str(folder / "data/lineitem"), None, "auto", ("clustering",), True),
+            Table("orders", path=str(folder.parent / "shared_tables/orders"), maintain="by_hand"),
             Table("eu", path="s3://lake/sales/eu"),
             Table("customers", catalog="main.`my sales`.customers"),
         ),
         queries=(
-            Query("inline", sql="SELECT 1", runs_per_day=24.0),
+            Query("inline", sql="SELECT 1", runs_per_day=24.0, max_loss=0.05),
             Query(
                 "from_file",
                 sql="SELECT 'é'\r\n",
@@ -86,15 +98,35 @@ def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
         ),
         objective="bytes",
         mode="auto",
-        budgets=Budgets(1.0, 2.5, 1800.0),
+        budgets=Budgets(1.0, 2.5, 1800.0, 60.0),
         knobs=Knobs(
             allow=("spark.sql.b", "spark.sql.a"),
             deny=("spark.sql.c", "parquet.filter.bloom.enabled"),
             pin=(("spark.sql.y", "false"), ("spark.sql.z", "1")),
         ),
+        maintenance=Maintenance(1000, 7),
         capture="debug",
+        control_share=0.5,
         allow_python=True,
         seed=7,
+        automation=Automation(0.0, 60.0, "Europe/Berlin", 3, "friday", 0, 5),
+        alerts=(
+            Destination("log", "log"),
+            Destination("file", "file", path=str(folder / "alerts.jsonl")),
+            Destination("on_call", "webhook", url="http://127.0.0.1:8080/hook"),
+            Destination("slack", "slack", url_env="SLACK_URL"),
+            Destination(
+                name="smtp",
+                kind="smtp",
+                host="mail",
+                port=25,
+                security="none",
+                sender="a@b.c",
+                to=("d@e.f",),
+                user="m",
+                password_env="MAIL_PASSWORD",
+            ),
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from planopt_assets.delta.log_files import Json, LogFiles
+from planopt_assets.delta.own_commits import rows_head
 from planopt_assets.observe.tables.table_metadata import protocol_of, table_facts
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def read_table_facts(name: str, location: str, version: int | None = None) -> Ta
             files=checksum.get("numFiles"),
             size=checksum.get("tableSizeBytes"),
             head=head,
+            rows_head=rows_head(log, version),
         )
     except (AttributeError, LookupError, TypeError, ValueError) as error:  # JSON, but not what Delta writes
         raise log.damaged(f"its metadata at version {version} is malformed: {error!r}") from error

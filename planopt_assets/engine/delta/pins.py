@@ -6,12 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planopt_assets.delta.log_size import log_size
 from planopt_assets.engine.delta.delta_log import read_table_facts
 from planopt_assets.errors import TableUnreadable
+from planopt_assets.model.conditions import TableState
 from planopt_assets.model.inputs import PinnedTable
 
 if TYPE_CHECKING:
     from planopt_assets.model.table_facts import TableFacts
+
+
+def pinned(name: str, location: str, facts: TableFacts) -> PinnedTable:
+    return PinnedTable(name, location, facts.table_id, facts.version, facts.head, facts.rows_head)
 
 
 class Pins:
@@ -19,10 +25,27 @@ class Pins:
 
     def __init__(self) -> None:
         self._seen: dict[str, TableFacts | TableUnreadable] = {}
+        self._sizes: dict[str, int | None] = {}
 
     def pin(self, name: str, location: str) -> PinnedTable:
         facts = self.facts(name, location)
-        return PinnedTable(name, location, facts.table_id, facts.version, facts.head)
+        return pinned(name, location, facts)
+
+    def state(self, name: str, location: str, *, in_catalog: bool = False) -> TableState:
+        """The table and its size. Its location is kept where nothing else tells it without Spark."""
+        facts = self.facts(name, location)
+        return TableState(name, facts.table_id, self.size(name, location), location if in_catalog else None)
+
+    def size(self, name: str, location: str) -> int | None:
+        """The bytes of a table, from its checksum file, else counted in its log. None: its log cannot be read."""
+        if location not in self._sizes:
+            try:
+                facts = self.facts(name, location)
+                counted = facts.bytes is not None
+                self._sizes[location] = facts.bytes if counted else log_size(name, location, facts.version)
+            except TableUnreadable:
+                self._sizes[location] = None
+        return self._sizes[location]
 
     def missing(self, name: str, location: str) -> TableUnreadable | None:
         """The error of a table whose folder has no log; None if there is one, or if only opening it would tell."""

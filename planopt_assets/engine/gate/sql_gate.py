@@ -62,6 +62,19 @@ def parse_gate(
         raise _uninspectable(query_id) from error
 
 
+def is_plain_query(spark: SparkSession, sql: str) -> bool:
+    """Whether a text can be analysed again and again: Spark runs a command while it analyses it, and so would we twice.
+
+    What is not on the parser's allowlist counts as a command.
+    """
+    try:
+        plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
+        nodes = allowlist.walk(orjson.loads(plan.toJSON()))
+        return not any(allowlist.PARSED.offence(node) for node in nodes)
+    except (PySparkException, Py4JError, orjson.JSONDecodeError):
+        return False
+
+
 def analysis_gate(
     spark: SparkSession, query_id: str, frame: DataFrame | Any, registered: RegisteredRelations, allow_python: bool
 ) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.frames.callables import ARROW
@@ -11,9 +12,12 @@ from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import policy_text
 from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.user_job.meaning import Meaning
 from planopt_assets.engine.user_job.production import Executions, RanAs
+from planopt_assets.engine.user_job.table_sizes import table_sizes
 from planopt_assets.engine.user_job.user_session import (
     MARKER,
+    applied_in,
     bound_to_scans,
     check_reached,
     copy_of,
@@ -23,6 +27,7 @@ from planopt_assets.engine.user_job.user_session import (
     renew_views,
     run_sql,
     schemas_in,
+    set_or_unset,
 )
 from planopt_assets.errors import PolicyNotApplied
 from planopt_assets.model.policy import Policy
@@ -30,6 +35,7 @@ from planopt_assets.model.policy import Policy
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from planopt_assets.model.conditions import TableState
     from planopt_assets.model.execution import Execution
     from planopt_assets.model.workload import Table
 
@@ -37,15 +43,21 @@ if TYPE_CHECKING:
 class PolicySession:
     """A policy is applied whole or not at all: what cannot be done is `PolicyNotApplied`, before anything runs."""
 
-    def __init__(self, spark: SparkSession, policy: Policy, tables: Sequence[Table]) -> None:
+    def __init__(
+        self, spark: SparkSession, policy: Policy, tables: Sequence[Table], proven: Sequence[TableState] = ()
+    ) -> None:
+        """`proven` are the tables that the policy was proven on; none for original and for a pin."""
         check_carried(policy)
         self.policy = policy
         self.marker = _new_marker()
         self._tables = tables
+        self._meaning = Meaning(proven, tables)
         self._executions = Executions(spark)
         self._after = self._executions.newest()
-        self._without = {name: own_value(spark, name) for name, _ in policy.settings}
         self.spark = copy_of(spark, self.marker, policy.settings)
+        self._without = {name: before for name, (_, before) in applied_in(self.spark).items()}
+        # Views that an outer policy's session made read as that policy says.
+        self._binds_scans = bool(bound_to_scans([*policy.settings, *((name, "") for name in applied_in(spark))]))
 
     def sql(self, text: str, args: Mapping[str, Any] | None) -> DataFrame:
         """The frame of a text, rewritten and hinted as the policy says."""
@@ -55,6 +67,7 @@ class PolicySession:
         def analysed(variant: str) -> DataFrame:
             return run_sql(self.spark, variant, dict(args or {}), self._tables)
 
+        self._meaning.check_names(self.spark)
         joins = JoinHints(Jvm(self.spark))
         wanted = policy_text(text, self.policy, analysed, joins)
         frame = analysed(wanted.sql)
@@ -70,6 +83,7 @@ class PolicySession:
 
     def renew_all(self) -> None:
         """Make every table of the workload ready for a job that builds its own frames."""
+        self._meaning.check_names(self.spark)
         self._renew(self._tables)
 
     def suspend(self) -> None:
@@ -78,13 +92,8 @@ class PolicySession:
         What a job has set itself stays as the job wants it. What runs from here on is told apart by another marker.
         """
         for name, value in self.policy.settings:
-            before = self._without[name]
-            if own_value(self.spark, name) != value:
-                continue
-            if before is None:
-                self.spark.conf.unset(name)
-            else:
-                self.spark.conf.set(name, before)
+            if own_value(self.spark, name) == value:
+                set_or_unset(self.spark, name, self._without[name])
         self._mark_anew()
 
     def resume(self) -> None:
@@ -129,6 +138,7 @@ class PolicySession:
         for name, value in self.policy.settings:
             if own_value(self.spark, name) != value:
                 raise self._set_by_the_job(name)
+        self._meaning.check_frame(frame)
         if self.policy.hints:
             frame = JoinHints(Jvm(self.spark)).hinted(frame, self.policy.hints)
         check_reached(frame, self.spark, self.policy.settings)
@@ -149,10 +159,12 @@ class PolicySession:
 
     def runs(self, frame: DataFrame | None, ran_as: RanAs) -> list[Execution]:
         """What was executed in this session so far, and has ended."""
-        return self._executions.runs(self.marker, self._after, frame, ran_as)
+        found = self._executions.runs(self.marker, self._after, frame, ran_as)
+        sizes = table_sizes(frame, self._tables) if frame is not None and found else ()
+        return [replace(run, table_sizes=sizes) for run in found]
 
     def _renew(self, tables: Sequence[Table]) -> None:
-        if bound_to_scans(self.policy.settings):
+        if self._binds_scans:
             renew_views(self.spark, tables)
 
 

@@ -37,6 +37,7 @@ class RanAs:
     policy_id: str  # what really held
     binding: int | None
     note: str  # why that is not the policy in force; empty where it is
+    control: bool = False  # it ran as original to be compared with
 
 
 class Executions:
@@ -47,6 +48,7 @@ class Executions:
         self._bus: Any = session.sparkContext._jsc.sc().listenerBus()
         shared: Any = session._jsparkSession.sharedState()
         self._store: Any = shared.statusStore()
+        self.cores = int(session.sparkContext.defaultParallelism)
 
     def newest(self) -> int:
         """The number of the last execution so far."""
@@ -74,6 +76,8 @@ class Executions:
                 action=action,
                 status="failed" if error else "ok",
                 note=error or ran_as.note or None,
+                cores=self.cores,
+                control=ran_as.control,
             )
             for number, (action, error, counters) in enumerate(run for run in found if run is not None)
         ]

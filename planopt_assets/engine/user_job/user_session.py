@@ -8,10 +8,12 @@ whenever a frame made from it is planned and executed, and nothing ever has to b
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from planopt_assets.engine.delta.registry import missing_relation
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
 MARKER = "spark.planopt.execution"
 """A setting nobody reads: Spark stores a session's settings with each execution, so executions are found by it."""
 
+_APPLIED = "spark.planopt.applied"  # JSON: what a policy set, for a copy of the copy
+Applied = dict[str, tuple[str, str | None]]
+"""Settings of a policy by name: its value, and the value before it; None: it was not set."""
+
+_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 # Read from the session a scan was built in, not from the one that plans it.
 _BOUND_TO_SCANS = ("parquet.", "spark.sql.files.", "spark.sql.parquet.", "spark.sql.orc.", "spark.databricks.delta.")
 
@@ -38,9 +45,15 @@ def copy_of(spark: SparkSession, marker: str, settings: Iterable[tuple[str, str]
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     _monkey_patch_RDD(spark)  # a new session takes over `rdd.toDF`: give it back
     _stand_where(spark, session)
+    for name, (value, before) in applied_in(session).items():  # a job inside a job: the outer policy is not its own
+        if own_value(session, name) == value:
+            set_or_unset(session, name, before)
+    applied: Applied = {}
     for name, value in settings:
         check_settable(session, name, where="policy", fix="run the job with the pinned Spark")
+        applied[name] = (value, own_value(session, name))
         session.conf.set(name, value)
+    session.conf.set(_APPLIED, json.dumps(applied))
     if DELTA in (own_value(session, "spark.sql.extensions") or ""):
         session.conf.set(*BOUND_BY_ANALYZER)  # without it no query with parameters runs
     session.conf.set(MARKER, marker)
@@ -51,6 +64,19 @@ def own_value(session: SparkSession, name: str) -> str | None:
     """What a session sets itself; None where Spark's default holds."""
     state: Any = session._jsparkSession.sessionState()
     return str(state.conf().getConfString(name)) if state.conf().contains(name) else None
+
+
+def applied_in(session: SparkSession) -> Applied:
+    """What a policy set in a copied session, and what the user had there; nothing in a session of the user's own."""
+    return {name: (value, before) for name, (value, before) in json.loads(own_value(session, _APPLIED) or "{}").items()}
+
+
+def set_or_unset(session: SparkSession, name: str, value: str | None) -> None:
+    """None: Spark's default holds again."""
+    if value is None:
+        session.conf.unset(name)
+    else:
+        session.conf.set(name, value)
 
 
 def _stand_where(spark: SparkSession, session: SparkSession) -> None:
@@ -115,14 +141,14 @@ def renew_views(session: SparkSession, tables: Iterable[Table]) -> None:
     for table in tables:
         if table.path is not None and session.catalog.tableExists(table.name):
             leaf = _only_scan(session.table(table.name))
-            if leaf is not None and plain_path(_location(leaf)) == plain_path(table.path):
+            if leaf is not None and plain_path(location_of(leaf)) == plain_path(table.path):
                 _read(session, table).createOrReplaceTempView(table.name)
 
 
 def check_reached(frame: DataFrame, session: SparkSession, settings: Iterable[tuple[str, str]]) -> None:
     """An error where scan settings do not reach a scan of the frame: half a policy is not the one that was proven."""
     bound = bound_to_scans(settings)
-    if bound and any(not _session_of(leaf).equals(session._jsparkSession) for leaf in _scans(frame)):
+    if bound and any(not _session_of(leaf).equals(session._jsparkSession) for leaf in scans_of(frame)):
         raise _not_applied(f"{', '.join(bound)} cannot reach a scan that was made before")
 
 
@@ -142,7 +168,7 @@ def _read(session: SparkSession, table: Table) -> DataFrame:
     return session.read.format("delta").load(str(table.path))
 
 
-def _scans(frame: DataFrame) -> Iterator[Any]:
+def scans_of(frame: DataFrame) -> Iterator[Any]:
     """Every relation with files, in sub-queries too."""
     execution: Any = frame._jdf.queryExecution()
     analyzed = execution.analyzed()
@@ -152,25 +178,35 @@ def _scans(frame: DataFrame) -> Iterator[Any]:
                 yield leaf
 
 
-def _only_scan(frame: DataFrame) -> Any:
-    """The scan of a frame that does nothing but read the newest version of one Delta table; None for any other."""
+def folders_read(frame: DataFrame) -> list[str]:
+    """The folder of every relation with files, as a plain path."""
+    return [plain_path(location_of(leaf)) for leaf in scans_of(frame) if _of_files(leaf)]
+
+
+def _of_files(leaf: Any) -> bool:
     from py4j.java_gateway import is_instance_of
 
+    return bool(is_instance_of(SparkContext._gateway, leaf.relation(), _FILES))
+
+
+def _only_scan(frame: DataFrame) -> Any:
+    """The scan of a frame that does nothing but read the newest version of one Delta table; None for any other."""
     execution: Any = frame._jdf.queryExecution()
     node = execution.analyzed()
     while node.getClass().getSimpleName() in ("SubqueryAlias", "View"):
         node = node.children().apply(0)
-    if node.getClass().getSimpleName() != "LogicalRelation":
-        return None
-    gateway = frame.sparkSession.sparkContext._gateway
-    if not is_instance_of(gateway, node.relation(), "org.apache.spark.sql.execution.datasources.HadoopFsRelation"):
-        return None
-    files = node.relation().location()
-    is_newest = files.getClass().getSimpleName() == "TahoeLogFileIndex" and not files.isTimeTravelQuery()
-    return node if is_newest else None
+    return node if node.getClass().getSimpleName() == "LogicalRelation" and newest_read(node) else None
 
 
-def _location(leaf: Any) -> str:
+def newest_read(leaf: Any) -> bool:
+    """Whether a relation is the newest version of a Delta table."""
+    if not _of_files(leaf):
+        return False
+    files = leaf.relation().location()
+    return bool(files.getClass().getSimpleName() == "TahoeLogFileIndex" and not files.isTimeTravelQuery())
+
+
+def location_of(leaf: Any) -> str:
     return str(leaf.relation().location().rootPaths().head().toString())
 
 

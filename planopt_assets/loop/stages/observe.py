@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.catalogue import CATALOGUE, LOOKED_AT
@@ -100,6 +102,9 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
             results.append(one.without_spark(standing.missing))
             _add(seen, one.seen)
             continue
+        if time.monotonic() >= run.observe_until:
+            results.append(StageResult(query.id, False, "half of the night's budget is spent: left for the next night"))
+            continue
         run.progress(STAGE, query.id, "planning and running it as original")
         workspace.revive()
         thresholds = thresholds or _thresholds(run)
@@ -173,7 +178,7 @@ class _Observation:
             second = execute(self.query, binding, baseline, timeout_s=timeout, tier=self.tier)
             return second, differing(_parts(first), _parts(second))
         again = self.run.workspace.replanned(self.query, binding, baseline)
-        return first, differing(_parts(first), planned_parts(*again))
+        return first, differing(_parts(first), planned_parts(again.planned, again.initial, again.scans))
 
     def _captured(self, binding: int, execution: Measured, unstable: tuple[str, ...]) -> tuple[str, ColumnLineage]:
         """All that is kept of one binding; returns what a person would like to read, and where its columns are from."""
@@ -227,7 +232,9 @@ class _Observation:
             plan_hashes=hashes,
         )
         self._keep(ObservedBinding(artifact, details, trees), facts)
-        kept = Execution(observation, query.id, "observe", ORIGINAL.id, binding, execution.counters)
+        kept = Execution(
+            observation, query.id, "observe", ORIGINAL.id, binding, execution.counters, cores=workspace.cores
+        )
         self.seen[EXECUTIONS].append(kept)
         self.seen[NODES] += observing.node_records(query.id, observation, (with_log_rows(initial, scans), final))
         self.seen[EXPLAINS] += observing.explain_lines(query.id, observation, planned)
@@ -328,8 +335,11 @@ class _Observation:
         """One row of `plan_artifacts`, with its tables and lineage."""
         observation = observed.artifact.observation_id
         self.seen[OBSERVED].append(observed)
+        size = self.run.workspace.pins.size
         self.seen[INPUT_TABLES] += [
-            observing.table_record(self.query.id, observation, t, readable(t), writable(t)) for t in facts
+            observing.table_record(self.query.id, observation, replace(t, bytes=found), readable(t), writable(t))
+            for t in facts
+            for found in [size(t.name, t.location)]
         ]
         self.seen[EDGES] += edges(self.query.id, STAGE, observation, [t.ref for t in self.tables])
 

@@ -64,7 +64,9 @@ class _Promoted:
     def put_in_force(self) -> None:
         """Promote what was accepted: by its verdict as the store has it now."""
         run, verdict = self._run, self._chosen
-        if verdict is not None and (run.workload.mode == "auto" or run.by_hand):
+        if verdict is None or not (run.workload.mode == "auto" or run.by_hand):
+            verdict = self._standing.to_renew  # the policy stays the same: that needs no person
+        if verdict is not None:
             stored = _stored(run, self._standing.query_id)
             self._add(accept_event(self._standing, verdict, stored, run.workload.knobs, by_hand=run.by_hand))
 
@@ -106,6 +108,7 @@ def accept_event(
         carried=frozenset(v.id for v in standing.carried),
         by_hand=by_hand,
         limits=limits,
+        similar_within=standing.similar_within,
     )
 
 
@@ -142,7 +145,10 @@ def _result(standing: Standing, made: Sequence[Promotion], *, waiting: bool) -> 
     said = [promotion.describe() for promotion in made]
     if waiting:
         said.append(f"accepted, waiting for a person: planopt promote {query_id}")
+    if not made and standing.suspended:
+        said.append(f"suspended: {in_force(standing.chain).describe()}, because {standing.suspended}")
     summary = "; ".join(said) or f"stays as it is: {in_force(standing.chain).describe()}"
     details = [f"**{p.describe()}**\n\n{p.reason}" for p in made]
     details += [f"`planopt promote {query_id}`"] if waiting else []
-    return StageResult(query_id, bool(made), summary, numbers, "\n\n".join(details), words_of(standing.chain))
+    words = words_of(standing.chain, "" if made else standing.suspended)
+    return StageResult(query_id, bool(made), summary, numbers, "\n\n".join(details), words)

@@ -1,4 +1,4 @@
-"""Re-plan: plan every proposal without running it, and drop what does not change the plan."""
+"""Re-plan: plan every proposal and the policy in force without running them; drop what does not change the plan."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def replan(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
         finally:  # also where no new session starts: a candidate that ended one is not planned again
             for candidate in candidates:
                 kept[CANDIDATES].append(candidate)
-                kept[EDGES] += edges(query_id, STAGE, candidate.id, candidate.decision_ids)
+                kept[EDGES] += edges(query_id, STAGE, candidate.id, _parents(candidate, standing))
             if run.workspace.sessions_lost > lost:
                 run.keep(STAGE, query_id, kept)
         results.append(_result(query_id, candidates))
@@ -47,7 +47,10 @@ def replan(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 
 
 def _candidates(run: Run, query: Query, standing: Standing, found: list[Candidate]) -> None:
-    """Add to `found` the proposals by themselves until one changes the plan, then together those that do."""
+    """Add to `found` the proposals by themselves until one changes the plan, then together those that do.
+
+    Last comes the policy in force, so that it meets whatever is tried.
+    """
     proposed, tried = [Proposed.of(d) for d in standing.proposed], standing.tried
 
     def plan(policy: Policy, decision_ids: tuple[str, ...]) -> None:
@@ -56,11 +59,21 @@ def _candidates(run: Run, query: Query, standing: Standing, found: list[Candidat
         found.append(planned_candidate(run.workspace, query, arm, decision_ids, standing.input_fingerprint))
         tried[policy.id] = "kept" if found[-1].kept else "dropped"
 
+    for policy in standing.unplanned:
+        assert standing.in_force_as is not None
+        plan(policy, standing.in_force_as.decision_ids)
     while singles := next_singles(proposed, tried):
         for single in singles:
             plan(*single)
     if together := combination(proposed, tried):
         plan(*together)
+    if incumbent := standing.incumbent(tried):
+        plan(incumbent, ())
+
+
+def _parents(candidate: Candidate, standing: Standing) -> tuple[str, ...]:
+    """The decisions behind a candidate. Behind the policy in force, which no rule proposed again, its promotion."""
+    return candidate.decision_ids or ((standing.active.id,) if standing.active else ())
 
 
 def _result(query_id: str, candidates: list[Candidate]) -> StageResult:

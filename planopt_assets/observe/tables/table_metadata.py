@@ -56,6 +56,7 @@ def table_facts(
     files: int | None,
     size: int | None,
     head: str | None = None,
+    rows_head: str | None = None,
 ) -> TableFacts:
     """Facts from a table's newest `protocol` and `metaData` actions and its metadata domains."""
     fields: list[Json] = json.loads(metadata["schemaString"])["fields"]
@@ -80,6 +81,7 @@ def table_facts(
         files=files,
         bytes=size,
         head=head,
+        rows_head=rows_head,
     )
 
 

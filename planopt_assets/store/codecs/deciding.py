@@ -15,7 +15,7 @@ from planopt_assets.model.trial import Trial
 from planopt_assets.model.verdict import Criterion, Gain, Judgement, Outcome, Verdict
 from planopt_assets.store.codecs.codec import ELSEWHERE, Codec, Form, named
 from planopt_assets.store.codecs.damage import decoded, plain
-from planopt_assets.store.codecs.forms import DIGEST, POLICY, TEXTS, Lazy
+from planopt_assets.store.codecs.forms import CONDITIONS, DIGEST, POLICY, TEXTS, Lazy
 from planopt_assets.store.lineage import kind_of
 
 _OF_THE_ROW = ("query_id", "run_id")  # what a field that is decoded later must say if it is damaged
@@ -143,6 +143,7 @@ VERDICTS = Codec(
         also=_OF_THE_ROW,
     ),
     trial_ids=TEXTS,
+    conditions=CONDITIONS,
 )
 
 PROMOTIONS = Codec(
@@ -160,6 +161,7 @@ PROMOTIONS = Codec(
     choices={"state": frozenset(get_args(State))},
     policy=POLICY,
     evidence_ids=TEXTS,
+    conditions=CONDITIONS,
 )
 
 EDGES = Codec(

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, TypeVar, overload
 
+from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.inputs import PinnedTable
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.signals import (
@@ -21,6 +22,7 @@ from planopt_assets.model.signals import (
     Spill,
     Stage,
 )
+from planopt_assets.model.table_facts import Protocol
 from planopt_assets.model.trial import Digest, FloatSummary
 from planopt_assets.store.codecs.codec import Form, single
 
@@ -78,6 +80,14 @@ def policy_of(text: str) -> Policy:
 
 
 POLICY = single(Policy.to_json, policy_of)
+
+
+@lru_cache(maxsize=4096)
+def _conditions(text: str | None) -> Conditions | None:
+    return None if text is None else Conditions.of(json.loads(text))
+
+
+CONDITIONS = single(lambda value: None if value is None else dumped(value.facts()), _conditions)
 TEXTS = single(list, lambda stored: tuple(stored or ()))
 TEXTS_OR_NONE = single(
     lambda value: None if value is None else list(value), lambda stored: None if stored is None else tuple(stored)
@@ -108,6 +118,19 @@ def list_of(noun: Callable[..., T]) -> Form:
 TABLES_READ = list_of(PinnedTable)
 
 
+def _protocol(
+    min_reader: int | None, min_writer: int | None, readers: list[str] | None, writers: list[str] | None
+) -> Protocol:
+    return Protocol(min_reader or 0, min_writer or 0, tuple(readers or ()), tuple(writers or ()))
+
+
+PROTOCOL = Form(
+    lambda p: (p.min_reader, p.min_writer, list(p.reader_features), list(p.writer_features)),
+    _protocol,
+    ("min_reader", "min_writer", "reader_features", "writer_features"),
+)
+
+
 # Signals and digests
 
 _SIGNALS: dict[str, type[Any]] = {
@@ -132,6 +155,17 @@ def signals_from_json(text: str) -> Signals:
         **{name: tuple(_signal(kind, s) for s in content.get(name, ())) for name, kind in _SIGNALS.items()},
         plan_dependent=tuple(content.get("plan_dependent", ())),
     )
+
+
+def plan_dependent_from_json(text: str | None) -> tuple[str, ...]:
+    """Of stored signals only this. Most queries have none, and then nothing is parsed.
+
+    >>> plan_dependent_from_json('{"plan_dependent": ["first"], "scans": []}'), plan_dependent_from_json(None)
+    (('first',), ())
+    """
+    if not text or '"plan_dependent"' not in text or '"plan_dependent": []' in text:
+        return ()
+    return tuple(json.loads(text).get("plan_dependent", ()))
 
 
 def _signal(kind: type[Any], content: dict[str, Any]) -> Any:
@@ -170,6 +204,7 @@ SIGNALS = single(
     lambda value: None if value is None else dumped(asdict(value)),
     lambda text: None if text is None else signals_from_json(text),
 )
+PLAN_DEPENDENT = single(lambda names: dumped({"plan_dependent": names}), plan_dependent_from_json, "signals")
 DIGEST = single(
     lambda value: None if value is None else digest_json(value),
     lambda text: None if text is None else digest_from_json(text),

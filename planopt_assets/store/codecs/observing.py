@@ -10,12 +10,18 @@ from typing import Any
 
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.execution import Execution
-from planopt_assets.model.observation import AcceptedTopology, ObservedBinding, PlanArtifact, PlanDetails, PlanTrees
+from planopt_assets.model.observation import (
+    AcceptedTopology,
+    ObservedBinding,
+    PlanArtifact,
+    PlanDependence,
+    PlanDetails,
+    PlanTrees,
+)
 from planopt_assets.model.plan import Misjudged
 from planopt_assets.model.records import ExplainLine, NodeRecord, SharedContent, TaskRecord
 from planopt_assets.model.scan import ConjunctOutcome, Funnel, Size
 from planopt_assets.model.scan_record import ScanRecord
-from planopt_assets.model.table_facts import Protocol
 from planopt_assets.model.table_layout import Layout, layout_in_ddl
 from planopt_assets.model.table_record import ReadLayout, TableRecord
 from planopt_assets.store.codecs.codec import Codec, Form, Joined, named, single
@@ -23,6 +29,8 @@ from planopt_assets.store.codecs.forms import (
     DIGEST,
     PAIRS,
     PAIRS_IF_ASKED,
+    PLAN_DEPENDENT,
+    PROTOCOL,
     SIGNALS,
     TABLES_READ,
     TEXTS,
@@ -50,6 +58,7 @@ DETAILS = Codec(
     effective_rules=TEXTS_OR_NONE,
     extractors_disagree=TEXTS_OR_NONE,
 )
+PLAN_DEPENDENCE = Codec("plan_artifacts", PlanDependence, functions=PLAN_DEPENDENT)
 TREES = Codec("plan_artifacts", PlanTrees)
 OBSERVED = Joined("plan_artifacts", ObservedBinding, artifact=ARTIFACTS, details=DETAILS, trees=TREES)
 
@@ -94,12 +103,6 @@ SCANS = Codec(
 # Tables
 
 
-def _protocol(
-    min_reader: int | None, min_writer: int | None, readers: list[str] | None, writers: list[str] | None
-) -> Protocol:
-    return Protocol(min_reader or 0, min_writer or 0, tuple(readers or ()), tuple(writers or ()))
-
-
 @lru_cache(maxsize=4096)
 def _layout(stored: str | None, metadata: str | None) -> Layout | None:
     """Since schema version 5 a column of its own; before, it stands in the CREATE statement only.
@@ -123,11 +126,7 @@ def _contract(text: str | None) -> Mapping[str, Any]:
 INPUT_TABLES = Codec(
     "input_tables",
     TableRecord,
-    protocol=Form(
-        lambda p: (p.min_reader, p.min_writer, list(p.reader_features), list(p.writer_features)),
-        _protocol,
-        ("min_reader", "min_writer", "reader_features", "writer_features"),
-    ),
+    protocol=PROTOCOL,
     contract=single(lambda value: dumped(dict(value)), _contract),
     layout=_LAYOUT,
     unknown_reader_features=TEXTS,
@@ -148,4 +147,5 @@ EXECUTIONS = Codec(
     id=named("execution_id"),
     source=named("purpose"),
     counters=Form(lambda counters: [getattr(counters, name) for name in _COUNTERS], Counters, _COUNTERS),
+    table_sizes=PAIRS,
 )

@@ -1,0 +1,162 @@
+"""One simulated query over many nights: what is tried, promoted, confirmed and taken back.
+
+Tables change every night, so the query is observed and decided again, and every proposal may be tried again. Trials,
+error budget, history, confirmation and promotion are planopt's own functions. Only executions are drawn, with noise.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from benchmarks.year_noise import Noise
+from benchmarks.year_trial import Tried, Truth, confirm, race
+from planopt_assets.decide.history import PastVerdicts, recall
+from planopt_assets.loop.standing import Standing
+from planopt_assets.model.past_verdict import PastVerdict, TakenBack
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.promotion import Chain, in_force
+from planopt_assets.model.stamp import Stamp
+from planopt_assets.model.verdict import Purpose, Verdict
+from planopt_assets.model.workload import Objective
+from planopt_assets.promote.chain import taken_back
+from planopt_assets.promote.confirmation import confirmation
+from planopt_assets.promote.transitions import Accept, Event, Revert, next_generation
+from planopt_assets.replan.candidates import Proposed, next_singles
+from planopt_assets.validate.error_budget import budget_left
+
+_FIRST_NIGHT = datetime(2026, 1, 1, 2, tzinfo=UTC)
+_GROWTH = 1.003  # of the tables, every night: three times as large after a year
+_POLICIES = tuple(Policy.of({"spark.sql.shuffle.partitions": str(n + 2)}) for n in range(8))  # no two go together
+
+
+@dataclass(slots=True)
+class Life:
+    """All verdicts and generations of one query, and what was spent on them."""
+
+    truth: Truth  # of every candidate
+    objective: Objective
+    candidates: int
+    noise: Noise
+    draw: random.Random
+    verdicts: list[Verdict] = field(default_factory=list)
+    chain: Chain = ()
+    in_force_since: int | None = None  # the first night with a policy in force
+    executions: int = 0  # of trials
+    confirming: int = 0  # executions of confirmations
+    night: int = 0
+    commits: int = 0
+
+    def live(self, nights: int) -> Life:
+        for self.night in range(nights):
+            self._confirm()
+            self._try()
+            if self.in_force_since is None and in_force(self.chain) != ORIGINAL:
+                self.in_force_since = self.night
+        return self
+
+    @property
+    def accepts(self) -> int:
+        return sum(v.accepted and not v.confirms for v in self.verdicts)
+
+    @property
+    def executions_to_accept(self) -> int:
+        """Of all trials up to the first one that accepts."""
+        tried = [v for v in self.verdicts if not v.confirms]
+        first = next(place for place, v in enumerate(tried) if v.accepted)
+        return sum(v.executions or 0 for v in tried[: first + 1])
+
+    def _confirm(self) -> None:
+        """What a confirmation finds is written in the same night."""
+        for _ in range(2):
+            if in_force(self.chain) == ORIGINAL:
+                return
+            policy = self.chain[-1].policy
+            found = confirmation(self.chain[-1], self.verdicts)
+            if found is not None and found.state == "failed":
+                known = tuple(v.id for v in self.verdicts if v.policy == policy and v.accepted)
+                self._commit(Revert("last_good", found.reason, None, (*found.evidence, *known)))
+            elif found is not None and found.due(self._now):
+                tried = confirm(policy, self.truth, self.noise, self.objective, self.draw)
+                self.confirming += tried.executions
+                self._keep(tried, "confirm")
+
+    def _try(self) -> None:
+        """Passes over what history lets through, until nothing is left; then what was accepted is promoted."""
+        carried, proposed = set[str](), list[Proposed]()
+        for policy in _POLICIES[: self.candidates]:
+            memory = recall(policy, self._history(policy), self._now)
+            carried |= set(memory.evidence_ids) if memory else set()
+            proposed += [] if memory else [Proposed(policy.id, policy, 1)]
+        outcomes, tonight = dict[str, str](), list[Verdict]()
+        while singles := next_singles(proposed, outcomes):
+            truths = {policy: self.truth for policy, _ in singles}
+            for tried in race(truths, self.noise, self.objective, budget_left(self.verdicts, "cql"), self.draw):
+                self.executions += tried.executions
+                tonight.append(self._keep(tried, "try"))
+            judged = {v.policy.id: v.outcome for v in tonight}
+            outcomes |= {p.id: judged.get(p.id, "inconclusive") for p, _ in singles}  # not judged: outrun
+        self._promote(tonight, [v for v in self.verdicts if v.id in carried and v.accepted])
+
+    def _promote(self, tonight: Sequence[Verdict], carried: Sequence[Verdict]) -> None:
+        standing = Standing("q", "qry", self._inputs, "auto", (), (), (), tonight, self.chain, carried=carried)
+        if (verdict := standing.to_promote) is not None:
+            named = frozenset(v.id for v in carried)
+            self._commit(Accept(verdict.id, verdict.candidate_id, self._inputs, tuple(self.verdicts), named))
+
+    def _history(self, policy: Policy) -> PastVerdicts:
+        """What decide remembers of one policy; no other one contains it."""
+        gone = {
+            verdict_id: TakenBack("reverted", by.id, by.reason, by.stamp.second, by.stamp.sequence)
+            for verdict_id, by in taken_back(self.chain).items()
+        }
+        told = [v for v in self.verdicts if v.policy == policy and not v.confirms]
+        past = tuple(PastVerdict(v, v.stamp.second, gone.get(v.id), v.stamp.sequence) for v in told)
+        return PastVerdicts("cql", "ctx", self._bytes, past)
+
+    def _keep(self, tried: Tried, purpose: Purpose) -> Verdict:
+        verdict = Verdict(
+            f"ver-{self.night}-{len(self.verdicts)}",
+            "q",
+            f"can_{self.night}_{tried.policy.id}",
+            tried.policy,
+            tried.judgement,
+            (),
+            self._inputs,
+            canonical_fingerprint="cql",
+            context_hash="ctx",
+            input_bytes=self._bytes,
+            executions=tried.executions,
+            error_available=tried.available,
+            error_spent=tried.spent,
+            purpose=purpose,
+            stamp=self._stamp(),
+        )
+        self.verdicts.append(verdict)
+        return verdict
+
+    def _commit(self, event: Event) -> None:
+        promotion = next_generation("year", "q", self.chain, event)
+        self.chain = (*self.chain, replace(promotion, stamp=self._stamp()))
+
+    def _stamp(self) -> Stamp:
+        self.commits += 1
+        return Stamp(f"run{self.night}", self._when, self.commits)
+
+    @property
+    def _when(self) -> datetime:
+        return _FIRST_NIGHT + timedelta(days=self.night)
+
+    @property
+    def _now(self) -> int:
+        return int(self._when.timestamp())
+
+    @property
+    def _inputs(self) -> str:
+        return f"inp_{self.night}"
+
+    @property
+    def _bytes(self) -> int:
+        return round(1e12 * _GROWTH**self.night)

@@ -1,0 +1,110 @@
+"""One simulated experiment: the real race and judge, on executions whose true cost is known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.year_noise import Clocks, Noise
+from planopt_assets.model.arm import Arm
+from planopt_assets.model.counters import Counters
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.verdict import Judgement
+from planopt_assets.model.workload import Objective
+from planopt_assets.validate.error_budget import ErrorBudget
+from planopt_assets.validate.judge import judge
+from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.pairs import Pair
+from planopt_assets.validate.race import looked_error, next_runners, outrun
+from planopt_assets.validate.round_order import round_order
+
+_SECOND = 1_000_000_000
+_QUIET = dict.fromkeys(Counters.names(), 0) | {"cpu_ns": 3 * _SECOND, "wall_ns": 3 * _SECOND, "tasks": 100}
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a candidate really is: its cost relative to the baseline, and what its counters show."""
+
+    cpu: float = 1.0
+    wall: float = 1.0
+    bytes: float = 1.0
+    tasks: int = 50  # of 100: half the work, whatever the clocks say
+
+    def counters(self, clocks: Clocks) -> Counters:
+        scanned = round(100 * (1 << 20) * self.bytes)
+        taken = {"cpu_ns": round(3e9 * self.cpu * clocks[0]), "wall_ns": round(3e9 * self.wall * clocks[1])}
+        return Counters(**{**_QUIET, **taken, "tasks": self.tasks, "scan_bytes": scanned})
+
+
+BASELINE = Truth(tasks=100)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What an experiment came to for one candidate."""
+
+    policy: Policy
+    judgement: Judgement
+    executions: int
+    available: float = 0.0
+    spent: float = 0.0
+
+
+def race(
+    truths: Mapping[Policy, Truth], noise: Noise, objective: Objective, budget: ErrorBudget, draw: random.Random
+) -> list[Tried]:
+    """All candidates against the baseline, as `loop/experiment.py` does it: first runs, then the best one in pairs."""
+    rules, clocks, seed = Rules(), noise(draw), draw.randrange(1 << 30)
+    waiting, work, found = [Arm(p) for p in truths], dict[str, int](), list[Tried]()
+    while waiting:
+        runners = next_runners(waiting, work)
+        if any(arm.id not in work for arm in runners):
+            for arm in runners:
+                work[arm.id] = truths[arm.policy].tasks
+                next(clocks)
+            continue
+        (arm,) = runners
+        waiting.remove(arm)
+        within = rules.within(budget.available)
+        tried = _in_pairs(arm.policy, truths[arm.policy], clocks, objective, within, seed, shown=False)
+        budget = budget.after(tried.spent)
+        found.append(tried)
+        if tried.judgement.outcome == "accept":
+            waiting = [other for other in waiting if not outrun(other, arm)]
+    return found
+
+
+def confirm(policy: Policy, truth: Truth, noise: Noise, objective: Objective, draw: random.Random) -> Tried:
+    """The policy in force against the baseline, on a later night."""
+    rules = Rules()
+    clocks = noise(draw)
+    next(clocks)
+    within = rules.within(rules.confirmation_error)
+    return _in_pairs(policy, truth, clocks, objective, within, draw.randrange(1 << 30), shown=True)
+
+
+def _in_pairs(
+    policy: Policy,
+    truth: Truth,
+    clocks: Iterator[Clocks],
+    objective: Objective,
+    rules: Rules,
+    seed: int,
+    *,
+    shown: bool,
+) -> Tried:
+    pairs: list[Pair] = []
+    while True:
+        pairs.append(_pair(policy, truth, clocks, round_order([ORIGINAL.id, policy.id], seed, "q", len(pairs) + 1)))
+        done = len(pairs) >= rules.max_pairs
+        verdict = judge(pairs, objective=objective, rules=rules, done=done, shown=shown)
+        if verdict is not None:
+            spent = looked_error(len(pairs), rules, done=done) if verdict.gain else 0.0
+            return Tried(policy, verdict, 1 + 2 * len(pairs), rules.error, 0.0 if shown else spent)
+
+
+def _pair(policy: Policy, truth: Truth, clocks: Iterator[Clocks], order: Sequence[str]) -> Pair:
+    ran = {name: (truth if name == policy.id else BASELINE).counters(next(clocks)) for name in order}
+    return Pair((ran[ORIGINAL.id],), (ran[policy.id],))

@@ -1,0 +1,78 @@
+"""Tells every destination what it is owed about some queries. A destination that fails stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from planopt_assets.alert.sending import send
+from planopt_assets.automate.messages import Told, forgotten, owed, read_record, without_unheard, write_record
+from planopt_assets.model.alerts import Delivery, Destination, Incident, Message
+
+Send = Callable[[Destination, Message], Delivery]
+
+
+class Records(Protocol):
+    """Keeps one text per key, beyond the process. Dagster's instance does."""
+
+    def get_cursor_values(self, keys: set[str]) -> Mapping[str, str]: ...
+
+    def set_cursor_values(self, pairs: Mapping[str, str]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What was said in one go; `whole` is False if the time was over before everything was said."""
+
+    sent: int
+    failed: tuple[str, ...]  # one line per message that was not taken
+    whole: bool
+
+
+class Announcer:
+    """The messages of one workload, and the records of what each destination was told."""
+
+    def __init__(self, workload: str, destinations: Sequence[Destination], records: Records) -> None:
+        self._workload, self._destinations, self._records = workload, destinations, records
+
+    def open_queries(self) -> set[str]:
+        """Queries that a destination was told about, and not yet that it is over, or that it has not heard of yet."""
+        return {one.query_id for destination in self._destinations for one in self._told(destination).values()}
+
+    def announce(
+        self,
+        incidents: Collection[Incident],
+        asked_about: Collection[str],
+        *,
+        clock: Callable[[], float],
+        until: float,
+        transmit: Send = send,
+    ) -> Announced:
+        """Say what is owed. Its record is written before and after: killed in between, it is said again by that id."""
+        sent, failed = 0, list[str]()
+        for destination in self._destinations:
+            told = without_unheard(self._told(destination), incidents, asked_about)
+            for one in owed(told, incidents, asked_about, clock()):
+                if clock() >= until:
+                    return Announced(sent, tuple(failed), False)
+                told[one.incident_id] = one
+                self._keep(destination, told)
+                done = transmit(destination, one.message(self._workload, datetime.fromtimestamp(clock(), UTC)))
+                told[one.incident_id] = one.after(done.error, clock())
+                sent += done.sent
+                failed += [] if done.sent else [done.error]
+                self._keep(destination, told)
+            self._keep(destination, forgotten(told))
+        return Announced(sent, tuple(failed), True)
+
+    def _told(self, destination: Destination) -> dict[str, Told]:
+        key = self._key(destination)
+        return read_record(self._records.get_cursor_values({key}).get(key))
+
+    def _keep(self, destination: Destination, told: Mapping[str, Told]) -> None:
+        self._records.set_cursor_values({self._key(destination): write_record(told)})
+
+    def _key(self, destination: Destination) -> str:
+        return f"planopt/alerts/{self._workload}/{destination.name}"

@@ -1,0 +1,114 @@
+"""Which messages a destination is owed, from the incidents that are open and what it was told before. Pure.
+
+A record is kept before a message is sent, and changed after it. So a message that is sent again after a crash has the
+same id, and an incident that is open for weeks is told once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from planopt_assets.model.alerts import Event, Incident, IncidentKind, Message
+
+FORMAT = 1
+MOST_FAILURES = 6
+FIRST_PAUSE_S = 60.0  # doubles with each failure: the last is tried after about an hour
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The last message about one incident to one destination."""
+
+    incident_id: str
+    kind: IncidentKind
+    query_id: str
+    title: str
+    text: str
+    event: Event
+    episode: int  # when the incident was first seen
+    sent: bool = False
+    failures: int = 0
+    failed_at: float = 0.0
+    error: str = ""
+
+    @property
+    def given_up(self) -> bool:
+        return not self.sent and self.failures >= MOST_FAILURES
+
+    def message(self, workload: str, at: datetime) -> Message:
+        incident = Incident(self.incident_id, self.kind, self.query_id, self.title, self.text)
+        return Message(workload, incident, self.event, self.episode, at)
+
+    def after(self, error: str, now: float) -> Told:
+        if not error:
+            return replace(self, sent=True, error="")
+        return replace(self, failures=self.failures + 1, failed_at=now, error=error)
+
+
+Record = Mapping[str, Told]
+"""What one destination was told, by incident. An incident whose end was told is forgotten."""
+
+
+def read_record(text: str | None) -> dict[str, Told]:
+    content: Any = json.loads(text) if text else {}
+    return (
+        {one["incident_id"]: Told(**one) for one in content.get("told", [])} if content.get("format") == FORMAT else {}
+    )
+
+
+def write_record(told: Record) -> str:
+    return json.dumps({"format": FORMAT, "told": [asdict(one) for one in told.values()]})
+
+
+def owed(told: Record, incidents: Collection[Incident], asked_about: Collection[str], now: float) -> list[Told]:
+    """The messages to send now, each as the record that is kept for it.
+
+    `incidents` are those open among the queries that were asked about. Nothing is said about other queries.
+    """
+    found = {incident.id: incident for incident in incidents}
+    opened = [_opened(told.get(i.id), i, now) for i in incidents]
+    closed = [_over(one, now) for one in told.values() if one.query_id in asked_about and one.incident_id not in found]
+    return [one for one in (*opened, *closed) if one is not None and _may_be_tried(one, now)]
+
+
+def forgotten(told: Record) -> dict[str, Told]:
+    """The record without incidents that are over: their end was told, or will not be."""
+    return {id_: one for id_, one in told.items() if not (one.event == "over" and (one.sent or one.given_up))}
+
+
+def without_unheard(told: Record, incidents: Collection[Incident], asked_about: Collection[str]) -> dict[str, Told]:
+    """The record without incidents that ended before anybody heard of them."""
+    open_ = {incident.id for incident in incidents}
+    return {
+        id_: one
+        for id_, one in told.items()
+        if one.event == "over" or one.sent or id_ in open_ or one.query_id not in asked_about
+    }
+
+
+def _opened(before: Told | None, incident: Incident, now: float) -> Told | None:
+    if before is None:
+        return Told(incident.id, incident.kind, incident.query_id, incident.title, incident.text, "opened", int(now))
+    if before.event == "over" or before.sent:  # not over after all, before anybody heard that it is
+        return None
+    return before
+
+
+def _over(before: Told, now: float) -> Told | None:
+    if before.event == "over":
+        return None if before.sent else before
+    if not before.sent:
+        return None
+    since = datetime.fromtimestamp(before.episode, UTC).isoformat(timespec="minutes")
+    text = f"What was told about it since {since} is not found any more. It was: {before.text}"
+    return replace(before, event="over", text=text, sent=False, failures=0, error="")
+
+
+def _may_be_tried(one: Told, now: float) -> bool:
+    if one.given_up:
+        return False
+    return not one.failures or now - one.failed_at >= FIRST_PAUSE_S * 2 ** (one.failures - 1)

@@ -1,0 +1,72 @@
+"""A layout taken back by RESTORE, only where no row written since would be lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.delta.log_files import LogFiles
+from planopt_assets.delta.own_commits import FileChange, changes_rows, mark_of, marked_commits
+from planopt_assets.errors import UndoRefused
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from planopt_assets.delta.log_files import Json
+
+
+def restore(spark: SparkSession, name: str, location: str, *, applied: int, to: int, action_id: str) -> FileChange:
+    """The files of version `to` again; `applied` is the last version of the change to take back.
+
+    RESTORE marks the files as changed data: a stream that reads the table sees its rows once more. It does not lower
+    the protocol. Worked: OPTIMIZE made version 8 of 7. At version 8 it can be undone; after an append as version 9 it
+    cannot, since version 7 does not have those rows.
+    """
+    from delta.tables import DeltaTable
+    from pyspark.errors import PySparkException
+
+    log = LogFiles(name, location)
+    newest = log.newest()
+    _check_only_layout(log, name, applied, newest)
+    session = spark.newSession()
+    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", mark_of(action_id))
+    try:
+        DeltaTable.forPath(session, location).restoreToVersion(to)
+    except PySparkException as error:
+        raise UndoRefused(
+            f"version {to} cannot be restored: {(str(error).splitlines() or [''])[0]}",
+            where=f"table {name}",
+            fix="its files may be gone (VACUUM); the table is as it was",
+        ) from error
+    done = marked_commits(location, newest, action_id)
+    assert done is not None, "RESTORE always commits"
+    if overtaken := _rows_between(LogFiles(name, location), newest, done.first):
+        # It was not there when the check was made, and RESTORE read it: what it wrote has to come back.
+        DeltaTable.forPath(session, location).restoreToVersion(done.first - 1)
+        raise UndoRefused(
+            f"version {overtaken} was written meanwhile, and version {to} does not have its rows; the table has them "
+            f"again",
+            where=f"table {name}",
+            fix="leave the layout as it is",
+        )
+    return done
+
+
+def _check_only_layout(log: LogFiles, name: str, applied: int, newest: int) -> None:
+    for version in range(applied + 1, newest + 1):
+        actions = list(log.commit_actions(version))
+        if not actions or changes_rows(actions) or _is_schema(actions):
+            raise UndoRefused(
+                f"version {version} was written after it, and RESTORE would take that back too",
+                where=f"table {name}",
+                fix="leave the layout as it is; a new proposal follows if it does harm",
+            )
+
+
+def _rows_between(log: LogFiles, after: int, before: int) -> int | None:
+    written = (v for v in range(after + 1, before) if changes_rows(log.commit_actions(v)))
+    return next(written, None)
+
+
+def _is_schema(actions: list[Json]) -> bool:
+    kinds: set[Any] = {kind for action in actions for kind in action}
+    return bool(kinds & {"metaData", "protocol"})

@@ -1,0 +1,53 @@
+"""What a user's session is, as far as evidence depends on it: engine, cores, memory, settings that shape plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.decide.knobs import size_in_bytes
+from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.sessions.knobs import READER_OPTIONS
+from planopt_assets.engine.user_job.user_session import applied_in
+from planopt_assets.model.conditions import Circumstances
+from planopt_assets.model.knob import UNSET
+from planopt_assets.promote.dependence import compared, release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
+
+
+def session_circumstances(spark: SparkSession, names: Iterable[str]) -> Circumstances:
+    """As the session is now; `names` are the settings that the evidence was found under.
+
+    Spark does not know the options of Parquet's own reader, so they are not compared.
+    """
+    conf = spark.sparkContext.getConf()
+    memory = {f"{who}_memory": str(conf.get(f"spark.{who}.memory", "1g")) for who in ("driver", "executor")}
+    return Circumstances(
+        engine=_engine(spark),
+        cores=int(spark.sparkContext.defaultParallelism),
+        memory=tuple((name, size_in_bytes(text)) for name, text in sorted(memory.items())),
+        settings=compared(_values(spark, [name for name in names if name not in READER_OPTIONS])),
+    )
+
+
+def _engine(spark: SparkSession) -> str | None:
+    """The versions that really run: the Delta of the session's own jars, not of the Python package."""
+    java: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
+    delta = Jvm(spark).scala_object("io.delta.package").VERSION()
+    return release(f"delta {delta}, java {java.getProperty('java.version')}, spark {spark.version}")
+
+
+def _values(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
+    """As the user has them: in a job inside a job, what the outer policy set is not the user's."""
+    outer, found = applied_in(spark), {}
+    for name in names:
+        value = spark.conf.get(name)
+        if name in outer and value == outer[name][0]:
+            value = outer[name][1]
+            if value is None:
+                continue  # Spark's default, which this session does not tell
+        found[name] = UNSET if value is None else str(value)
+    return found

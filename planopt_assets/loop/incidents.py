@@ -1,0 +1,50 @@
+"""What a person should be told about each query now: policies that got worse, gates that fail. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from planopt_assets.model.alerts import Incident
+from planopt_assets.promote.transitions import Expire
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.standing import Standing
+    from planopt_assets.model.gate import Gate
+
+WATCHED_BY_POLICY = "not_regressed"
+
+
+def incidents(standings: Iterable[Standing], gates: Mapping[str, Mapping[str, Gate]]) -> list[Incident]:
+    """Open incidents. A regression has the same id before and after the revert, so it is told once."""
+    found = []
+    for standing in standings:
+        query = standing.query_id
+        if (worse := _worse(standing)) is not None:
+            found.append(worse)
+        for name, answers in gates.items():
+            gate = answers[query]
+            if gate.severe and not gate.passed and not (name == WATCHED_BY_POLICY and standing.due is not None):
+                found.append(
+                    Incident(f"gate/{name}/{query}", "gate", query, f"{query}: check {name} fails", gate.words)
+                )
+    return found
+
+
+def _worse(standing: Standing) -> Incident | None:
+    """The policy that got worse or expired: still in force, or just taken back by automation."""
+    active, query = standing.active, standing.query_id
+    if active is None:
+        return None
+    if standing.due is not None:
+        what = "has expired" if isinstance(standing.due, Expire) else "got worse"
+        text = f"{standing.due.reason}. Generation {active.generation} ({active.policy.describe()}) will be taken back."
+        return Incident(
+            f"regression/{query}/g{active.generation}", "regression", query, f"{query}: its policy {what}", text
+        )
+    if active.state in ("reverted", "expired") and active.who is None:
+        what = "has expired" if active.state == "expired" else "got worse"
+        text = f"{active.reason}. In force now: generation {active.generation}, {active.policy.describe()}."
+        worse = active.generation - 1
+        return Incident(f"regression/{query}/g{worse}", "regression", query, f"{query}: its policy {what}", text)
+    return None

@@ -1,0 +1,161 @@
+"""A proven layout put on the user's table: by automation where it is allowed, or on a person's word."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from planopt_assets.delta.own_commits import marked_commits, marks_after
+from planopt_assets.engine.delta.delta_log import read_table_facts
+from planopt_assets.engine.delta.protocol import writable
+from planopt_assets.engine.delta.rewriting import rewrite
+from planopt_assets.engine.delta.table_size import table_size
+from planopt_assets.errors import MaintenanceRefused, PlanoptError, TableReplaced
+from planopt_assets.loop.maintaining.records import keep_action
+from planopt_assets.maintain.permission import may_not_write
+from planopt_assets.maintain.retention import FILES, hours
+from planopt_assets.model.maintenance_action import ActionStatus, MaintenanceAction
+from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS
+from planopt_assets.store.crash_points import reached
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.run import Run
+    from planopt_assets.model.layout_proposal import LayoutProposal
+    from planopt_assets.model.layout_verdict import LayoutVerdict
+    from planopt_assets.model.table_facts import TableFacts
+    from planopt_assets.model.workload import Table
+
+
+def apply_layout(run: Run, proposal: LayoutProposal, *, who: str | None = None) -> MaintenanceAction:
+    """Put a layout on its table and store what was done; `who` is the person who asked, None is automation.
+
+    Refused unless the newest verdict on exactly this proposal is an accept, the table is still the one that was
+    tried, and the workload file lets planopt write to it. What goes wrong is stored too, and raised.
+    """
+    action = _begun(run, proposal, who)
+    try:
+        verdict = _proven(run, proposal, by_hand=who is not None)
+        action = replace(action, verdict_id=verdict.id)
+        location = _may_write(run, proposal, by_hand=who is not None)
+        done = _applied(run, proposal, action, location)
+    except PlanoptError as error:
+        refused = isinstance(error, MaintenanceRefused | TableReplaced)
+        status: ActionStatus = "refused" if refused else "failed"
+        keep_action(run, replace(action, status=status, reason=str(error), error_code=error.code))
+        raise
+    keep_action(run, done)
+    return done
+
+
+def _begun(run: Run, proposal: LayoutProposal, who: str | None) -> MaintenanceAction:
+    return MaintenanceAction(
+        run.event_id("mnt", proposal.table, proposal.id[4:]),
+        proposal.table,
+        proposal.table_id,
+        proposal.action,
+        "failed",
+        proposal.describe(),
+        proposal_id=proposal.id,
+        who=who,
+    )
+
+
+def _proven(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> LayoutVerdict:
+    """The newest verdict, read at this moment: what was known when the run began may be old."""
+    found = run.store.newest().read(LAYOUT_VERDICTS, proposal_id=proposal.id)
+    where, fix = f"table {proposal.table}", f"planopt maintain {proposal.table} tries it first"
+    if not found:
+        raise MaintenanceRefused("the layout was never tried", where=where, fix=fix)
+    if not found[-1].accepted:
+        raise MaintenanceRefused(f"its trial says {found[-1].outcome}: {found[-1].reason}", where=where, fix=fix)
+    if found[-1].subset and not by_hand:
+        raise MaintenanceRefused(
+            f"it was tried on {found[-1].subset} only: that is for a person to decide",
+            where=where,
+            fix=f"planopt maintain {proposal.table} --apply",
+        )
+    return found[-1]
+
+
+def _may_write(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> str:
+    """The location of a table that may be written to; its log is read anew."""
+    pinned = next(t for t in run.workspace.tables if t.name == proposal.table)
+    facts = read_table_facts(proposal.table, pinned.location)
+    where = f"table {proposal.table}"
+    if facts.table_id != proposal.table_id:
+        raise TableReplaced(
+            f"table {proposal.table_id} was tried, and {facts.table_id} is there now",
+            where=where,
+            fix="run the loop again: the new table is looked at anew",
+        )
+    table: Table = run.workload.table(proposal.table)
+    why, fix = may_not_write(table, run.workload.mode, by_hand=by_hand, unknown_features=writable(facts))
+    if why:
+        raise MaintenanceRefused(why, where=where, fix=fix)
+    return pinned.location
+
+
+def _applied(run: Run, proposal: LayoutProposal, action: MaintenanceAction, location: str) -> MaintenanceAction:
+    spark, cpu = run.workspace.spark, run.workspace.instruments.cpu
+    before, read, started = table_size(spark, location), cpu.read(), time.perf_counter_ns()
+    reached("before_layout_commit")
+    change, attempts = rewrite(spark, location, proposal, action.id)
+    reached("after_layout_commit")
+    took, spent = time.perf_counter_ns() - started, cpu.since(read)
+    after = table_size(spark, location)
+    facts = read_table_facts(proposal.table, location)
+    return replace(
+        action,
+        status="applied",
+        version_before=change.first - 1 if change else facts.version,
+        version_after=change.last if change else facts.version,
+        files_before=before.files,
+        files_after=after.files,
+        bytes_before=before.bytes,
+        bytes_after=after.bytes,
+        bytes_rewritten=change.bytes_added if change else 0,
+        took_ns=took,
+        cpu_ns=spent,
+        attempts=attempts,
+        undo=f"planopt maintain {proposal.table} --undo" if change else "",
+        undo_until=_kept_until(facts) if change else None,
+    )
+
+
+def _kept_until(facts: TableFacts) -> datetime:
+    """Till then no VACUUM with the table's own retention deletes what undoing needs."""
+    return datetime.now(UTC) + timedelta(hours=hours(dict(facts.properties), FILES))
+
+
+def recover(run: Run, proposal: LayoutProposal) -> MaintenanceAction | None:
+    """An action that was committed by a process that ended before it stored its row; it is stored now.
+
+    Its commits have its mark, so it is neither lost nor done twice.
+    """
+    pinned = next((t for t in run.workspace.tables if t.name == proposal.table), None)
+    known = {a.id for a in run.snapshot.read(ACTIONS, table=proposal.table)}
+    marks = marks_after(pinned.location, proposal.version) if pinned else []
+    found = next((m for m in marks if m not in known and m.endswith(f"-{proposal.id[4:]}")), None)
+    change = marked_commits(pinned.location, proposal.version, found) if pinned and found else None
+    if pinned is None or found is None or change is None:
+        return None
+    size = table_size(run.workspace.spark, pinned.location)
+    action = replace(
+        _begun(run, proposal, None),
+        id=found,
+        status="applied",
+        reason=f"{proposal.describe()}; found in the table's log after its process had ended",
+        version_before=change.first - 1,
+        version_after=change.last,
+        files_before=size.files + change.files_removed - change.files_added,
+        files_after=size.files,
+        bytes_before=size.bytes + change.bytes_removed - change.bytes_added,
+        bytes_after=size.bytes,
+        bytes_rewritten=change.bytes_added,
+        undo=f"planopt maintain {proposal.table} --undo",
+        undo_until=_kept_until(read_table_facts(proposal.table, pinned.location)),
+    )
+    keep_action(run, action)
+    return action

@@ -1,0 +1,199 @@
+"""The experiment on a layout: every query that reads the table, on the table as it is and on the clone, in rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from planopt_assets.errors import SparkFailed
+from planopt_assets.loop.same_results import STOPPED, VARIES, SameResults, unmeasured
+from planopt_assets.loop.trial_runs import TrialRuns
+from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload
+from planopt_assets.model.arm import Arm
+from planopt_assets.model.trial import Digest, Trial
+from planopt_assets.model.verdict import Judgement
+from planopt_assets.validate.budget import Clock
+from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.round_order import round_order
+
+if TYPE_CHECKING:
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.model.workload import Query
+
+MAX_ROUNDS = 9  # a layout changes what all queries read: what nine rounds do not show is not worth a rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One query of the experiment. What is in force is measured: its policy before, and the same policy after."""
+
+    query: Query
+    before: Arm
+    after: Arm
+    original: Arm | None  # over the clone too, if a policy is in force: the layout may have made it worthless
+    observed: tuple[Digest, ...] = ()  # one per binding; none: the first run of `before` tells
+    walls: tuple[float, ...] = ()
+    plan_dependent: bool = False  # another layout may answer it in another way, rightly
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        return (self.before, self.after, *([self.original] if self.original else []))
+
+
+class Measured:
+    """One subject while the experiment runs."""
+
+    def __init__(self, subject: Subject, runs: TrialRuns) -> None:
+        self.subject, self.runs = subject, runs
+        self.results = SameResults(runs, subject.observed) if subject.observed else None
+        self.arms = list(subject.arms)
+        self.varies = subject.plan_dependent
+
+    @property
+    def pairs(self) -> QueryPairs:
+        query = self.subject.query
+        return QueryPairs(query.id, query.runs_per_day, query.max_loss, self.runs.ledger.pairs(self.subject.after.id))
+
+
+class LayoutExperiment:
+    """Rounds over all subjects; the first one warms up. It ends with one verdict on the workload."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        subjects: Sequence[Subject],
+        *,
+        trial_prefix: str,
+        run_deadline: float,
+        rules: Rules | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._workspace, self._clock = workspace, clock
+        self._rules = replace(rules or Rules(), max_pairs=min((rules or Rules()).max_pairs, MAX_ROUNDS))
+        # The clock runs for all queries while one is measured.
+        budgets = replace(workspace.workload.budgets, per_query=workspace.workload.budgets.per_query * len(subjects))
+        self.queries = [
+            Measured(
+                subject,
+                TrialRuns(
+                    *(workspace, subject.query, self._rules),
+                    trial_prefix=f"{trial_prefix}-{subject.query.id}",
+                    run_deadline=run_deadline,
+                    observed_rows=[d.rows for d in subject.observed] or [1 << 62] * len(subject.query.bindings),
+                    observed_wall_s=subject.walls,
+                    clock=clock,
+                    baseline=subject.before,
+                    budgets=budgets,
+                ),
+            )
+            for subject in subjects
+        ]
+
+    def run(self) -> Judgement:
+        number, lost = 0, self._workspace.sessions_lost
+        while True:
+            for one in self.queries:
+                try:
+                    ended = self._run_query(one, number)
+                except SparkFailed as error:
+                    return unmeasured("inconclusive", f"the session was lost: {error}")
+                if ended is not None:
+                    return ended
+                if self._workspace.sessions_lost > lost:
+                    return unmeasured("inconclusive", f"{one.subject.query.id} ended the session")
+            if (verdict := self._judged(number)) is not None:
+                return verdict
+            number += 1
+
+    def _judged(self, number: int) -> Judgement | None:
+        """Every query has had its round; the last word is asked for when rounds or time are spent."""
+        over = any(one.runs.budget.left(arm.id) <= 0 for one in self.queries for arm in one.arms)
+        if number == 0 and not over:
+            return None
+        verdict = judge_workload(
+            [one.pairs for one in self.queries],
+            objective=self._workspace.workload.objective,
+            rules=self._rules,
+            done=over or number >= self._rules.max_pairs,
+        )
+        if verdict is None:
+            return None
+        if verdict.outcome == "accept":
+            return self._confirmed(verdict)
+        stopped = verdict.outcome == "inconclusive" and over
+        return replace(verdict, reason=f"{STOPPED}: {verdict.reason}") if stopped else verdict
+
+    def _confirmed(self, verdict: Judgement) -> Judgement:
+        """Before a layout is accepted: rows one by one in every query where digests are not enough."""
+        for one in self.queries:
+            if one.varies or one.results is None:
+                continue
+            last = one.results.confirmed(one.subject.after, verdict)
+            if last.outcome != "accept" and last.reason == VARIES:
+                one.varies = True
+            elif last.outcome != "accept":
+                return replace(last, reason=f"{one.subject.query.id}: {last.reason}")
+        return verdict
+
+    def _run_query(self, one: Measured, number: int) -> Judgement | None:
+        """One round of one query; a verdict where it ends the whole experiment."""
+        subject, warm_up = one.subject, number == 0
+        before = self._workspace.newest_versions(subject.query, subject.before)
+        ids = [arm.id for arm in one.arms]
+        arms = {arm.id: arm for arm in one.arms}
+        order = ids if warm_up else round_order(ids, self._workspace.workload.seed, subject.query.id, number)
+        for position, arm_id in enumerate(order):
+            if ended := self._run_arm(one, arms[arm_id], number, position, warm_up=warm_up):
+                return ended
+        if one.results is None:
+            self._learn(one)
+        elif ended := self._compared(one, number):
+            return ended
+        if self._workspace.newest_versions(subject.query, subject.before) == before or warm_up:
+            one.runs.ledger.count(number)
+        else:
+            one.runs.ledger.taint(number, "a table that it reads was committed to")
+        return None
+
+    def _run_arm(self, one: Measured, arm: Arm, number: int, position: int, *, warm_up: bool) -> Judgement | None:
+        for binding in range(len(one.subject.query.bindings)):
+            for again in range(self._rules.repeats + 1):
+                suffix = f"-again{again}" if again else ""
+                trial, how = one.runs.execute(arm, binding, number, position, suffix, warm_up=warm_up)
+                if trial.status != "tainted" or warm_up:
+                    break
+            if trial.status in ("ok", "tainted"):
+                continue
+            if arm == one.subject.original:
+                one.arms.remove(arm)  # it only tells whether the policy still helps
+                return None
+            query = one.subject.query.id
+            if arm == one.subject.before:
+                return unmeasured("inconclusive", f"{query} {how} on the table as it is")
+            return unmeasured("reject", f"veto of {query}: it {how} on the new layout")
+        return None
+
+    def _compared(self, one: Measured, number: int) -> Judgement | None:
+        assert one.results is not None
+        if one.varies:
+            return None
+        for _, ended in one.results.of_round(number, [a for a in one.arms if a != one.subject.before]):
+            if ended.reason != VARIES:
+                return replace(ended, reason=f"{one.subject.query.id}: {ended.reason}")
+            one.varies = True  # by itself, so it says nothing about the layout
+        return None
+
+    def _learn(self, one: Measured) -> None:
+        """Some files only were cloned: what the query returns of them nobody has observed before."""
+        trials = [t for a, t in one.runs.ledger.runs if a == one.subject.before.id and t.digest]
+        one.results = SameResults(one.runs, [t.digest for t in trials if t.digest])
+
+    def trials(self) -> list[tuple[str, Arm, Trial]]:
+        """Every execution with its query and its arm, in the order in which they ran within a query."""
+        return [
+            (one.subject.query.id, {a.id: a for a in one.subject.arms}[arm_id], trial)
+            for one in self.queries
+            for arm_id, trial in one.runs.ledger.runs
+        ]

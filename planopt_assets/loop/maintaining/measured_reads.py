@@ -1,0 +1,89 @@
+"""One query under the old and the new layout, as the trial measured it, beside what was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from planopt_assets.model.layout_verdict import MeasuredRead
+from planopt_assets.validate.intervals import ratio_interval
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.maintaining.layout_experiment import Measured
+    from planopt_assets.maintain.workload_judge import QueryPairs
+    from planopt_assets.model.layout_proposal import LayoutProposal
+    from planopt_assets.model.verdict import Outcome
+
+SHOWN_CONFIDENCE = 0.90
+
+
+def measured_read(
+    proposal: LayoutProposal, together: Sequence[LayoutProposal], one: Measured, metric: str
+) -> MeasuredRead:
+    """What became of one query; `metric` is the counter of the objective.
+
+    What it saved is measured. Where layouts of several tables were tried together, it is shared out between them as
+    it was predicted.
+    """
+    query, pairs = one.subject.query, one.pairs
+    expected = next((e for e in proposal.expected if e.query_id == query.id), None)
+    notes = ["its own result varies"] if one.varies else []
+    if not pairs.pairs:
+        return MeasuredRead(query.id, query.runs_per_day, "inconclusive", note="; ".join(notes))
+    ratio = ratio_interval([p.totals(metric) for p in pairs.pairs], metric, SHOWN_CONFIDENCE)
+    outcome: Outcome = "accept" if ratio.high < 1 else "reject" if ratio.low > 1 else "inconclusive"
+    policy = _best_policy(one, metric)
+    if policy != one.subject.after.policy.id:
+        notes.append("on the new layout original is better than the policy in force")
+    share = _share(proposal, together, query.id)
+    files, read = (_change(pairs, name, share) for name in ("scan_files", "scan_bytes"))
+    return MeasuredRead(
+        query.id,
+        query.runs_per_day,
+        outcome,
+        policy_id=policy,
+        ratio=ratio.ratio,
+        low=ratio.low,
+        high=ratio.high,
+        saving_cpu_ns=round(_saved(pairs, "cpu_ns") * share),
+        files_before=expected.files_before if expected else None,
+        files_after=expected.files_before + files if expected and files is not None else None,
+        bytes_before=expected.bytes_before if expected else None,
+        bytes_after=expected.bytes_before + read if expected and read is not None else None,
+        predicted_files_after=expected.files_after if expected else None,
+        predicted_bytes_after=expected.bytes_after if expected else None,
+        note="; ".join(notes),
+    )
+
+
+def _best_policy(one: Measured, metric: str) -> str:
+    """Of the arms over the clone, the one that takes less on average."""
+    arms = [arm for arm in (one.subject.after, one.subject.original) if arm is not None]
+    means = {}
+    for arm in arms:
+        values = [p.totals(metric)[1] for p in one.runs.ledger.pairs(arm.id)]
+        if values:
+            means[arm.policy.id] = fmean(values)
+    return min(means, key=lambda policy: means[policy])
+
+
+def _saved(pairs: QueryPairs, name: str) -> float:
+    return fmean(b - c for b, c in (p.totals(name) for p in pairs.pairs))
+
+
+def _share(proposal: LayoutProposal, together: Sequence[LayoutProposal], query_id: str) -> float:
+    """How much of what a query saves this table stands for, by the prediction.
+
+    Worked: of 120 files of lineitem one is left, of 60 of orders one: 119 of 178 files saved are lineitem's, 67 %.
+    """
+    saved = [e.files_before - e.files_after for p in together for e in p.expected if e.query_id == query_id]
+    mine = sum(e.files_before - e.files_after for e in proposal.expected if e.query_id == query_id)
+    return mine / sum(saved) if sum(saved) > 0 else 1 / len(together)
+
+
+def _change(pairs: QueryPairs, name: str, share: float) -> int | None:
+    """By how much a counter is higher in a run on the clones; below zero: lower. Other tables are the same."""
+    if any(getattr(c, name) is None for p in pairs.pairs for c in (*p.baseline, *p.candidate)):
+        return None
+    return round(share * median(c - b for b, c in (p.totals(name) for p in pairs.pairs)))

@@ -1,0 +1,80 @@
+"""The last layout that planopt put on a table, taken back on a person's word."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from planopt_assets.delta.own_commits import marked_commits, marks_after
+from planopt_assets.engine.delta.delta_log import read_table_facts
+from planopt_assets.engine.delta.table_size import table_size
+from planopt_assets.engine.delta.undoing import restore
+from planopt_assets.errors import TableReplaced, UndoRefused
+from planopt_assets.loop.maintaining.records import keep_action
+from planopt_assets.model.maintenance_action import MaintenanceAction
+from planopt_assets.store.codecs.maintaining import ACTIONS
+from planopt_assets.store.crash_points import reached
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.run import Run
+
+
+def undo_layout(run: Run, table: str, *, who: str) -> MaintenanceAction:
+    """Take back the last layout that planopt put on a table: RESTORE, where nothing was written since."""
+    run.store.refresh()
+    last = _last_applied(run, table)
+    pinned = next(t for t in run.workspace.tables if t.name == table)
+    facts = read_table_facts(table, pinned.location)
+    if facts.table_id != last.table_id or last.version_after is None or last.version_before is None:
+        raise TableReplaced(
+            f"table {last.table_id} was changed, and {facts.table_id} is there now", where=f"table {table}", fix="none"
+        )
+    action = MaintenanceAction(
+        run.event_id("mnt", table) + _undone_as(last),
+        *(table, last.table_id, "restore", "undone", f"takes back {last.id}: {last.reason}"),
+        undoes=last.id,
+        who=who,
+    )
+    started = time.perf_counter_ns()
+    before = table_size(run.workspace.spark, pinned.location)
+    if left := next(
+        (m for m in marks_after(pinned.location, last.version_after) if m.endswith(_undone_as(last))), None
+    ):
+        done = marked_commits(pinned.location, last.version_after, left)  # its process ended before it stored its row
+        assert done is not None
+        action = replace(action, id=left)
+    else:
+        versions = {"applied": last.version_after, "to": last.version_before}
+        done = restore(run.workspace.spark, table, pinned.location, **versions, action_id=action.id)
+    reached("after_undo_commit")
+    after = table_size(run.workspace.spark, pinned.location)
+    action = replace(
+        action,
+        version_before=done.first - 1,
+        version_after=done.last,
+        files_before=before.files,
+        files_after=after.files,
+        bytes_before=before.bytes,
+        bytes_after=after.bytes,
+        bytes_rewritten=0,
+        took_ns=time.perf_counter_ns() - started,
+    )
+    keep_action(run, action)
+    return action
+
+
+def _undone_as(action: MaintenanceAction) -> str:
+    """How the id of the action ends that takes this one back."""
+    return f"-undo-{action.id[4:]}"
+
+
+def _last_applied(run: Run, table: str) -> MaintenanceAction:
+    actions = run.snapshot.read(ACTIONS, table=table)
+    gone = {a.undoes for a in actions if a.undoes}
+    left = [a for a in actions if a.applied and a.undo and a.id not in gone]
+    if not left:
+        raise UndoRefused(
+            "planopt has changed no layout of it that could be taken back", where=f"table {table}", fix="none is needed"
+        )
+    return left[-1]

@@ -1,0 +1,116 @@
+"""Runs of arms in one experiment: each has a time limit, is charged to its arm, and ends as a trial in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut, SparkFailed
+from planopt_assets.model.trial import Trial
+from planopt_assets.observe.plans.fingerprint import topology_hash
+from planopt_assets.validate.budget import Budget, Clock
+from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.ledger import Ledger
+from planopt_assets.validate.race import time_limit
+
+if TYPE_CHECKING:
+    from planopt_assets.engine.workspace import Workspace
+    from planopt_assets.model.arm import Arm
+    from planopt_assets.model.workload import Budgets, Query
+
+FEW_ROWS = 10_000  # of a result: their hashes come to the driver while the clock runs, within 30 ms
+
+
+class TrialRuns:
+    """Ledger and budget of an experiment, and the only place that adds to either."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        query: Query,
+        rules: Rules,
+        *,
+        trial_prefix: str,
+        run_deadline: float,
+        observed_rows: Sequence[int],
+        observed_wall_s: Sequence[float],
+        clock: Clock,
+        baseline: Arm | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
+        self.workspace, self.query, self.baseline = workspace, query, baseline or workspace.baseline
+        self.ledger = Ledger(len(query.bindings), self.baseline.id)
+        self.budget = Budget(budgets or workspace.workload.budgets, run_deadline, clock, self.baseline.id)
+        self.compared: dict[str, int] = {}  # executions for row-by-row comparisons, by arm
+        self._rules, self._prefix = rules, trial_prefix
+        self._observed_rows, self._observed_wall_s = tuple(observed_rows), tuple(observed_wall_s)
+        self._in_order: dict[int, bool] = {}
+
+    def execute(
+        self, arm: Arm, binding: int, number: int, position: int, suffix: str, *, warm_up: bool
+    ) -> tuple[Trial, str]:
+        """One execution, and in words what went wrong with it."""
+        trial = Trial(
+            id=f"{self._prefix}-{self.short(arm)}-r{number}-b{binding}{suffix}",
+            policy_id=arm.policy.id,
+            round=number,
+            position=position,
+            binding=binding,
+            warm_up=warm_up,
+            status="ok",
+        )
+        how = ""
+        with self.budget.charged(arm.id):
+            try:
+                done = self.workspace.execute(
+                    *(self.query, binding, arm),
+                    timeout_s=self._timeout(arm, binding),
+                    in_order=self.shows_order(binding),
+                )
+                shape = topology_hash(done.final)
+                trial = replace(trial, counters=done.counters, digest=done.digest, topology_hash=shape)
+                if done.disturbed:
+                    trial = replace(trial, status="tainted", error=done.disturbed)
+                    how = f"was disturbed {self._rules.repeats + 1} times in a row: {done.disturbed}"
+            except QueryTimedOut as error:
+                trial = replace(trial, status="timed_out", error=str(error))
+                how = error.what.partition(":")[0] if isinstance(error, QueryHangs) else "ran out of time"
+            except SparkFailed:
+                raise  # no new session after one was lost: that is no arm's doing
+            except PlanoptError as error:
+                trial = replace(trial, status="failed", error=str(error))
+                how = f"failed: {trial.error}"
+        self.ledger.add(arm.id, trial)
+        return trial, how
+
+    def difference(self, binding: int, arm: Arm, *, charged: Arm) -> str:
+        """How the rows of an arm differ from the baseline's, one by one; empty if they do not."""
+        left = self.budget.left(charged.id)
+        if left <= 0:
+            raise QueryTimedOut("no time left", where=self.query.id, fix="raise the budget")
+        self.compared[charged.id] = self.compared.get(charged.id, 0) + 2
+        with self.budget.charged(charged.id):
+            return self.workspace.difference(self.query, binding, self.baseline, arm, timeout_s=left)
+
+    def shows_order(self, binding: int) -> bool:
+        """Whether every trial tells the place of every row: the query promises an order, of not too many rows."""
+        if binding not in self._in_order:
+            few = self._observed_rows[binding] <= FEW_ROWS
+            self._in_order[binding] = few and self.promises_order(binding)
+        return self._in_order[binding]
+
+    def promises_order(self, binding: int) -> bool:
+        return self.workspace.promises_order(self.query, binding, self.baseline)
+
+    def short(self, arm: Arm) -> str:
+        """What trials of an arm have in their ids: its policy, and its tables where they are not the baseline's."""
+        tables = "" if arm.tables == self.baseline.tables else f"-{arm.id[4:12]}"
+        return arm.policy.id[4:12] + tables
+
+    def _timeout(self, arm: Arm, binding: int) -> float:
+        """A candidate gets twice the slowest baseline run of its binding, never more than the budget has left."""
+        walls = [*self.ledger.walls(binding), *self._observed_wall_s[binding : binding + 1]]
+        limit = None if arm == self.baseline else time_limit(walls, self._rules)
+        left = self.budget.left(arm.id)
+        return left if limit is None else min(left, limit)

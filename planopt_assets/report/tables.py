@@ -1,0 +1,211 @@
+"""Tables for people: one line each, and everything that is known of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.report.columns import Cell, print_columns
+from planopt_assets.report.terminal import console
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.table_standing import TableStanding
+    from planopt_assets.model.layout_proposal import LayoutProposal
+    from planopt_assets.model.layout_verdict import LayoutVerdict
+    from planopt_assets.model.table_readiness import TableReadiness
+
+Seen = tuple["TableReadiness", Sequence["LayoutProposal"]]
+_SEVERITIES = {"error": "red", "warning": "yellow", "note": "dim"}
+
+
+def table_facts(readiness: TableReadiness, proposals: Sequence[LayoutProposal]) -> dict[str, Any]:
+    """One object per table, as `planopt tables --json` prints it."""
+    return {
+        "table": readiness.table,
+        "version": readiness.version,
+        "ready": readiness.ready,
+        "integrity": readiness.integrity,
+        "files": readiness.files,
+        "bytes": readiness.bytes,
+        "rows": readiness.rows,
+        "debt_files": readiness.debt,
+        "read_by": list(readiness.read_by),
+        "findings": [asdict(f) for f in readiness.findings],
+        "proposals": [_proposal(p) for p in proposals],
+    }
+
+
+def why_table_facts(standing: TableStanding, seen: Seen) -> dict[str, Any]:
+    """The same with all details: columns, sizes, growth, earlier looks, verdicts and actions."""
+    readiness, proposals = seen
+    return {
+        **table_facts(readiness, proposals),
+        "location": readiness.location,
+        "sizes": [asdict(s) for s in readiness.sizes],
+        "columns": [asdict(c) for c in readiness.columns],
+        "clustered_by": list(readiness.clustering_columns),
+        "partitioned_by": list(readiness.partition_columns),
+        "commits_since_checkpoint": readiness.commits_since_checkpoint,
+        "log_bytes": readiness.log_bytes,
+        "files_per_day": readiness.files_per_day,
+        "bytes_per_day": readiness.bytes_per_day,
+        "history": [
+            {
+                "at": r.stamp.recorded_at.isoformat(timespec="seconds"),
+                "version": r.version,
+                "files": r.files,
+                "debt": r.debt,
+            }
+            for r in standing.history
+        ],
+        "verdicts": [_verdict(v) for v in standing.verdicts],
+        "actions": [
+            {"id": a.id, "action": a.action, "status": a.status, "reason": a.reason, "undo": a.undo}
+            for a in standing.actions
+        ],
+    }
+
+
+def print_tables(facts: Iterable[Mapping[str, Any]]) -> None:
+    """One line per table: size, files, debt, who reads it, what is proposed and what is wrong."""
+    header = ("table", "version", "size", "files", "too many", "read by", "proposed", "findings")
+    print_columns(console(), header, map(_row, facts))
+
+
+def print_why_table(facts: Mapping[str, Any]) -> None:
+    out = console()
+    state = "ready" if facts["ready"] else "not ready"
+    size = f"{_number(facts['files'])} files, {_size(facts['bytes'])}, {_number(facts['debt_files'])} files too many"
+    out.print(
+        f"{facts['table']}: {state}, version {facts['version']}, {size}", style="bold", markup=False, soft_wrap=True
+    )
+    out.print(f"read by {', '.join(facts['read_by']) or 'no query'}; integrity {facts['integrity']}", soft_wrap=True)
+    if facts["files_per_day"] is not None:
+        out.print(f"grows by {facts['files_per_day']:,.0f} files and {_size(facts['bytes_per_day'])} a day")
+    for finding in facts["findings"]:
+        command = f"\n           {finding['command']}" if finding["command"] else ""
+        out.print(
+            f"\n{finding['severity']:<9}{finding['cause']}: {finding['consequence']}{command}",
+            markup=False,
+            soft_wrap=True,
+        )
+    if facts["columns"]:
+        out.print()
+        rows = [
+            (
+                c["column"],
+                str(c["files_with_range"]),
+                "-" if c["depth"] is None else f"{c['depth']:.1f}",
+                ", ".join(c["used_by"]),
+            )
+            for c in facts["columns"]
+        ]
+        print_columns(out, ("column", "files with a range", "files of one value", "used by"), rows)
+    for proposal in facts["proposals"]:
+        _print_proposal(proposal)
+    for verdict in facts["verdicts"]:
+        _print_verdict(verdict)
+    for action in facts["actions"]:
+        undo = f"; undo: {action['undo']}" if action["undo"] else ""
+        out.print(f"\n{action['status']}  {action['action']}: {action['reason']}{undo}", markup=False, soft_wrap=True)
+
+
+def _print_proposal(proposal: Mapping[str, Any]) -> None:
+    out = console()
+    even = "" if proposal["break_even_days"] is None else f"; break-even after {proposal['break_even_days']:.1f} days"
+    out.print(f"\nproposed {proposal['words']}: {proposal['reason']}{even}", markup=False, soft_wrap=True)
+    if proposal["writers"]:
+        out.print(f"           writers: {proposal['writers']}", markup=False, soft_wrap=True)
+    rows = [
+        (
+            e["query_id"],
+            f"{e['runs_per_day']:g}",
+            f"{e['files_before']:,} -> {e['files_after']:,}",
+            f"{_size(e['bytes_before'])} -> {_size(e['bytes_after'])}",
+            f"{e['saving_cpu_ns'] / 1e9:+.2f} s",
+        )
+        for e in proposal["expected"]
+    ]
+    if rows:
+        print_columns(out, ("query", "runs a day", "files read", "bytes read", "CPU saved a run"), rows)
+    for name, value in proposal["arithmetic"].items():
+        out.print(
+            f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}", markup=False
+        )
+
+
+def _print_verdict(verdict: Mapping[str, Any]) -> None:
+    out = console()
+    out.print(f"\ntried    {verdict['outcome']}: {verdict['reason']}", markup=False, soft_wrap=True)
+    rows = [
+        (
+            m["query_id"],
+            m["outcome"],
+            f"{_number(m['files_before'])} -> {_number(m['files_after'])}",
+            _number(m["predicted_files_after"]),
+            f"{m['saving_cpu_ns'] / 1e9:+.2f} s",
+        )
+        for m in verdict["measured"]
+    ]
+    print_columns(out, ("query", "verdict", "files read", "predicted", "CPU saved a run"), rows)
+    if verdict["prediction_error"] is not None:
+        out.print(f"           error of the predicted files: {verdict['prediction_error']:+.0%} (median)")
+
+
+def _row(facts: Mapping[str, Any]) -> list[str | Cell]:
+    worst = next((f["severity"] for f in facts["findings"] if f["severity"] != "note"), "")
+    said = ", ".join(dict.fromkeys(f["cause"] for f in facts["findings"] if f["severity"] != "note"))
+    return [
+        facts["table"],
+        str(facts["version"]) if facts["version"] >= 0 else "-",
+        _size(facts["bytes"]),
+        _number(facts["files"]),
+        _number(facts["debt_files"]),
+        ", ".join(facts["read_by"]) or "-",
+        "; ".join(p["words"] for p in facts["proposals"]) or "-",
+        Cell(said or "ready", _SEVERITIES.get(worst, "green")),
+    ]
+
+
+def _proposal(proposal: LayoutProposal) -> dict[str, Any]:
+    return {
+        "id": proposal.id,
+        "words": proposal.describe(),
+        "action": proposal.action,
+        "columns": list(proposal.columns),
+        "target_file_bytes": proposal.target_file_bytes,
+        "properties": dict(proposal.properties),
+        "files_before": proposal.files_before,
+        "files_after": proposal.files_after,
+        "bytes_rewritten": proposal.bytes_rewritten,
+        "rewrite_cpu_s": proposal.rewrite_cpu_ns / 1e9,
+        "saving_cpu_s_per_day": proposal.saving_cpu_ns_per_day / 1e9,
+        "break_even_days": proposal.break_even_days,
+        "writers": proposal.writers,
+        "locks_out": proposal.locks_out,
+        "reason": proposal.reason,
+        "gain": list(proposal.gain),
+        "lose": list(proposal.lose),
+        "expected": [asdict(e) for e in proposal.expected],
+        "arithmetic": dict(proposal.arithmetic),
+    }
+
+
+def _verdict(verdict: LayoutVerdict) -> dict[str, Any]:
+    return {
+        "id": verdict.id,
+        "proposal_id": verdict.proposal_id,
+        "outcome": verdict.outcome,
+        "reason": verdict.reason,
+        "prediction_error": verdict.prediction_error,
+        "measured": [asdict(m) for m in verdict.measured],
+    }
+
+
+def _size(size: float | None) -> str:
+    return "-" if size is None else f"{size / 1e6:,.1f} MB"
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"

@@ -1,0 +1,60 @@
+"""The page of the benchmark of arms: from raw numbers alone, with failures counted as failures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.arms_page import complete, page, summary, table, worse
+
+pytestmark = pytest.mark.fast
+
+NO_CHARGE = {"wall_s": 0.0, "cpu_s": 0.0, "bytes_rewritten": 0}
+
+
+def clocks(seconds: float, *, failed: bool = False, different: bool = False) -> dict[str, Any]:
+    values = [] if failed else [seconds, seconds * 1.01, seconds * 0.99]
+    return {
+        "cpu": values,
+        "wall": values,
+        "failures": ["it broke"] if failed else [],
+        "different": ["rows"] if different else [],
+    }
+
+
+def raw(**arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    charges = {arm: dict(NO_CHARGE) for arm in arms}
+    if "planopt_layout" in charges:
+        charges["planopt_layout"] = {"wall_s": 60.0, "cpu_s": 90.0, "bytes_rewritten": 5_000_000}
+    return {"queries": "tpch", "scale": 0.1, "rounds": 3, "charges": charges, "policies": {}, "clocks": arms}
+
+
+RAW = raw(
+    original={"q1": clocks(4.0), "q2": clocks(2.0), "q3": clocks(1.0)},
+    global_tuning={"q1": clocks(2.0), "q2": clocks(2.6), "q3": clocks(0.0, failed=True)},
+    planopt_layout={"q1": clocks(2.0), "q2": clocks(1.0), "q3": clocks(0.5, different=True)},
+)
+
+
+def test_totals_are_of_the_queries_that_every_arm_finished() -> None:
+    assert complete(RAW) == ["q1", "q2"]
+    rows = {row["arm"]: row for row in summary(RAW)}
+    assert rows["original"]["cpu"] == pytest.approx(6.0)
+    assert rows["planopt_layout"]["cpu_less"].ratio == pytest.approx(2.0, rel=0.02)
+    assert (rows["global_tuning"]["failures"], rows["planopt_layout"]["different"]) == (1, 1)
+
+
+def test_a_query_that_is_surely_slower_is_named() -> None:
+    assert worse(RAW, "global_tuning") == ["q2"]
+    assert worse(RAW, "planopt_layout") == []
+
+
+def test_the_page_and_the_table_tell_ratio_failures_and_cost() -> None:
+    text = page(RAW)
+    assert text == page(RAW)
+    row = next(line for line in text.splitlines() if line.startswith("| planopt, layouts and policies"))
+    assert "| 3.0 | 2.0" in row
+    assert row.endswith("| none | 60 s, 90 s CPU, 5 MB rewritten |")
+    assert "| q3 | 1.00 | failed | 0.50 |" in text
+    assert "2 queries that every arm finished" in table(RAW)

@@ -1,0 +1,92 @@
+"""A simulated year, made smaller: errors do not add up over nights, and gains are found in time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks.aa_sample import load
+from benchmarks.year import KINDS, SAMPLE, Kind, Year, main, simulated
+from benchmarks.year_life import Life
+from benchmarks.year_noise import noises, normal
+from benchmarks.year_trial import Truth
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.promotion import in_force
+from planopt_assets.validate.error_budget import LIFE_ERROR
+
+pytestmark = pytest.mark.fast
+
+NOISES = noises(load(SAMPLE))
+OF = {kind.name: kind for kind in KINDS}
+
+
+def year(kind: str, noise: str = "normal", *, queries: int, nights: int) -> Year:
+    return simulated(OF[kind], noise, NOISES[noise], queries=queries, nights=nights)
+
+
+@pytest.mark.parametrize("noise", ["normal", "bursts", "recorded"])
+def test_a_policy_without_a_gain_is_hardly_ever_in_force(noise: str) -> None:
+    assert year("no gain", noise, queries=12, nights=100).ever <= 1 / 12
+
+
+def test_a_policy_that_is_worse_is_not_in_force_on_any_night() -> None:
+    assert year("3 % worse", queries=12, nights=60).ever == 0.0
+
+
+def test_time_is_not_bought_with_twice_the_cpu_in_any_number_of_nights() -> None:
+    assert year("wall -40 %, CPU x2", queries=20, nights=60).ever == 0.0
+
+
+@pytest.mark.parametrize("noise", ["normal", "recorded"])
+def test_a_gain_of_fifteen_percent_is_mostly_in_force_within_a_week_and_stays(noise: str) -> None:
+    found = year("15 % gain", noise, queries=20, nights=10)
+    assert found.within_a_week >= 0.9
+    assert found.at_the_end >= 0.9
+
+
+def test_a_gain_of_thirty_percent_is_accepted_after_about_nine_executions_and_confirmed_after_seven() -> None:
+    found = year("30 % gain", queries=20, nights=3)
+    assert found.to_accept is not None
+    assert found.confirming is not None
+    assert (found.ever, found.at_the_end) == (1.0, 1.0)
+    assert found.to_accept < 10
+    assert found.confirming < 9
+
+
+def life(truth: Truth, nights: int, candidates: int = 8) -> Life:
+    return Life(truth, "cpu", candidates, normal, random.Random(3)).live(nights)
+
+
+def test_whatever_a_query_tries_it_never_spends_more_than_its_budget() -> None:
+    lived = life(Truth(), 120)
+    tried = [v for v in lived.verdicts if not v.confirms]
+    assert len(tried) > 20
+    assert sum(v.error_spent or 0.0 for v in tried) <= LIFE_ERROR
+    assert all((v.error_spent or 0.0) <= (v.error_available or 0.0) + 1e-12 for v in tried)
+    shares = [v.error_available for v in tried]
+    assert shares[0] == 0.03
+    assert len(set(shares)) == len([v for v in tried if v.error_spent])
+
+
+def test_a_policy_that_lost_its_gain_is_taken_back_by_the_trial_that_confirms_it() -> None:
+    lived = Life(Truth(0.7, 0.7), "cpu", 1, normal, random.Random(3)).live(1)
+    assert in_force(lived.chain) != ORIGINAL
+    lived.truth = Truth(1.2, 1.2)
+    for lived.night in (1, 2):
+        lived._confirm()
+    assert in_force(lived.chain) == ORIGINAL
+    assert lived.chain[-1].reason.startswith("a later trial rejected it: ")
+
+
+def test_the_command_prints_a_table_and_fails_where_an_aim_is_missed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["--queries", "2", "--nights", "2", "--noise", "normal", "--kind", "30 % gain"]
+    assert main(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("| 30 % gain | normal | 100.0% | 100.0% | 100.0% |")
+    impossible = Kind("30 % gain", Truth(0.7, 0.7), candidates=1, at_most=0.5)
+    monkeypatch.setattr("benchmarks.year.KINDS", (impossible,))
+    assert main(asked) == 1
+    assert "missed" in capsys.readouterr().out

@@ -1,0 +1,298 @@
+"""A layout through the whole way: tried on a clone, put on the table, taken back; also by processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from planopt_assets.delta.log_files import LogFiles
+from planopt_assets.delta.own_commits import changes_rows
+from planopt_assets.engine.delta.clones import Clones
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.errors import MaintenanceRefused, TableReplaced, VacuumRefused
+from planopt_assets.loop.maintaining.apply import apply_layout
+from planopt_assets.loop.maintaining.layout_trial import try_layouts
+from planopt_assets.loop.maintaining.undo import undo_layout
+from planopt_assets.loop.maintaining.vacuum import vacuum_table
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.maintain import maintain
+from planopt_assets.loop.stages.observe import observe
+from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
+from planopt_assets.model.maintenance_action import MaintenanceAction
+from planopt_assets.model.workload import Maintenance, Query, Workload
+from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_TRIALS, LAYOUT_VERDICTS, PROPOSALS
+from planopt_assets.store.crash_points import EXIT_CODE, VARIABLE
+from planopt_tests.conftest import make_tables, workload_of, write_workload_file
+from planopt_tests.engine.test_layouts_in_spark import append, bytes_of, files_of, rows
+from planopt_tests.fresh_python import ROOT
+from planopt_tests.lenient import LENIENT
+
+pytestmark = pytest.mark.e2e
+
+FILES = 40
+QUERIES = {
+    "by_shop": "SELECT shop, count(*) AS n, max(id) AS newest FROM sales GROUP BY shop",
+    "total": "SELECT sum(id) AS total, count(note) AS notes FROM sales",
+    "cities": "SELECT city FROM shops",  # does not read the table
+}
+
+
+def workload(folder: Path, **changes: Any) -> Workload:
+    # max_loss 1: no test depends on a clock.
+    queries = [Query(name, sql=sql, runs_per_day=1000.0, max_loss=1.0) for name, sql in QUERIES.items()]
+    made = workload_of(folder, queries, mode="auto", maintenance=Maintenance(pay_back_days=1e9), **changes)
+    return maintained(made, "auto")
+
+
+def maintained(made: Workload, how: Any) -> Workload:
+    return replace(made, tables=tuple(replace(t, maintain=how) for t in made.tables))
+
+
+def new_run(made: Workload) -> Run:
+    return Run(Workspace(made), str(uuid.uuid4()), rules=LENIENT)
+
+
+def proposal_of(run: Run) -> LayoutProposal:
+    table = next(t for t in run.workspace.tables if t.name == "sales")
+    reads = tuple(
+        ExpectedRead(q, 1000.0, FILES, 10_000, files_after=1, bytes_after=5_000, saving_cpu_ns=1)
+        for q in ("by_shop", "total")
+    )
+    return LayoutProposal(
+        *("sales", table.table_id, table.version, "compact"),
+        target_file_bytes=1 << 25,
+        files_before=FILES,
+        expected=reads,
+        reason=f"{FILES} small files",
+    )
+
+
+@pytest.fixture(scope="module")
+def observed(spark, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All queries observed, and a proposal stored."""
+    folder = make_tables(tmp_path_factory.mktemp("layouts"), files=FILES, rows=20)
+    run = new_run(workload(folder))
+    observe(run, list(QUERIES))
+    run.append("propose", {PROPOSALS: [proposal_of(run)]})
+    run.workspace.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tried(observed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with an accepted verdict: here the trial itself is looked at."""
+    folder = shutil.copytree(observed, tmp_path_factory.mktemp("tried"), dirs_exist_ok=True)
+    sales, run = folder / "data" / "sales", new_run(workload(folder))
+    before = bytes_of(sales)
+    (result,) = maintain(run, ["sales"], apply=False)
+    assert result.summary.startswith("accept: compact sales into files of 32 MiB"), result.summary
+    assert bytes_of(sales) == before
+    run.workspace.close()
+    assert not list((folder / "store" / "_clones").iterdir())
+    return folder
+
+
+@pytest.fixture
+def folder(tried: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(tried, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def run(folder: Path) -> Iterator[Run]:
+    made = new_run(workload(folder))
+    yield made
+    made.workspace.close()
+
+
+def actions(run: Run) -> list[MaintenanceAction]:
+    return run.store.newest().read(ACTIONS, table="sales")
+
+
+def test_a_trial_measures_every_query_of_the_table_on_both_sides(tried: Path) -> None:
+    run = new_run(workload(tried))
+    trials = run.snapshot.read(LAYOUT_TRIALS)
+    assert {t.query_id for t in trials} == {"by_shop", "total"}
+    assert {(t.query_id, t.layout) for t in trials if not t.warm_up} == {
+        (q, layout) for q in ("by_shop", "total") for layout in (False, True)
+    }
+    assert len({t.digest.bits for t in trials if t.query_id == "by_shop" and t.digest}) == 1
+    (verdict,) = run.snapshot.read(LAYOUT_VERDICTS)
+    assert (verdict.outcome, verdict.results_equal, verdict.subset) == ("accept", True, "")
+    assert verdict.rewrite_cpu_ns > 0
+    assert verdict.bytes_rewritten > 0
+    assert (verdict.files_before, verdict.files_after) == (FILES, 1)
+    assert {(m.query_id, m.files_before, m.files_after, m.prediction_error) for m in verdict.measured} == {
+        ("by_shop", FILES, 1, 0.0),
+        ("total", FILES, 1, 0.0),
+    }
+    assert verdict.prediction_error == 0.0
+    assert {c.name for c in verdict.criteria} >= {"results_equal", "pays_back", "total: wall_ns"}
+
+
+def test_a_proven_layout_is_applied_once_and_can_be_taken_back(spark, folder: Path, run: Run) -> None:
+    sales = folder / "data" / "sales"
+    expected = rows(spark, sales)
+    (result,) = maintain(run, ["sales"])
+    assert result.changed
+    (action,) = actions(run)
+    assert (action.status, action.who, action.attempts) == ("applied", None, 1)
+    assert (action.files_before, action.files_after) == (FILES, 1)
+    assert (action.version_before, action.version_after) == (FILES - 1, FILES)
+    assert action.undo == "planopt maintain sales --undo"
+    assert action.undo_until is not None
+    assert not changes_rows(LogFiles("sales", str(sales)).commit_actions(FILES))
+    assert rows(spark, sales) == expected
+    later = new_run(workload(folder))
+    assert maintain(later, ["sales"])[0].summary == "no layout is proposed for the table as it is"
+    undone = undo_layout(later, "sales", who="ada")
+    assert (undone.action, undone.status, undone.undoes, undone.who) == ("restore", "undone", action.id, "ada")
+    assert files_of(sales) == FILES
+    assert rows(spark, sales) == expected
+    assert len(actions(later)) == 2
+
+
+def test_a_new_layout_is_told_from_new_rows(folder: Path, run: Run) -> None:
+    apply_layout(run, proposal_of(run))
+    changes = new_run(workload(folder)).standings()["by_shop"].changes
+    assert changes == (f"sales v{FILES - 1} -> v{FILES}, a new layout of the same rows",)
+    append(folder / "data" / "sales")
+    changes = new_run(workload(folder)).standings()["by_shop"].changes
+    assert changes == (f"sales v{FILES - 1} -> v{FILES + 1}",)
+
+
+@pytest.mark.parametrize(
+    ("how", "mode", "who", "why"),
+    [
+        ("never", "auto", "ada", "does not say that planopt may change its layout"),
+        ("by_hand", "auto", None, "only a person may change"),
+        ("auto", "advise", None, "the workload's mode is advise"),
+    ],
+)
+def test_a_table_is_written_only_where_the_workload_file_says_so(
+    folder: Path, how: str, mode: Any, who: str | None, why: str
+) -> None:
+    before, made = bytes_of(folder / "data" / "sales"), new_run(replace(maintained(workload(folder), how), mode=mode))
+    with pytest.raises(MaintenanceRefused, match=why):
+        apply_layout(made, proposal_of(made), who=who)
+    (row,) = actions(made)
+    assert (row.status, row.error_code, row.who) == ("refused", "PLN-602", who)
+    assert bytes_of(folder / "data" / "sales") == before
+
+
+def test_a_layout_without_an_accepted_verdict_is_not_applied(observed: Path, tmp_path: Path) -> None:
+    made = new_run(workload(shutil.copytree(observed, tmp_path, dirs_exist_ok=True)))
+    with pytest.raises(MaintenanceRefused, match="never tried"):
+        apply_layout(made, proposal_of(made), who="ada")
+
+
+def test_a_table_that_was_replaced_meanwhile_is_not_touched(folder: Path, run: Run) -> None:
+    sales, proposal = folder / "data" / "sales", proposal_of(run)
+    shutil.rmtree(sales)
+    write_deltalake(sales, pa.table({"id": pa.array([1], pa.int64())}))
+    before = bytes_of(sales)
+    with pytest.raises(TableReplaced):
+        apply_layout(run, proposal, who="ada")
+    assert bytes_of(sales) == before
+
+
+def test_vacuum_waits_for_runs_and_clones_that_need_an_old_version(folder: Path) -> None:
+    made = workload(folder)
+    table = next(t for t in new_run(made).workspace.tables if t.name == "sales")
+    with Clones(made.store).holding([table], "run-other"):
+        done = vacuum_table(new_run(made), "sales", hours=None, who="ada")  # the newest version is safe
+        append(folder / "data" / "sales")
+        with pytest.raises(VacuumRefused, match=f"run-other needs version {FILES - 1}"):
+            vacuum_table(new_run(made), "sales", hours=None, who="ada")
+    with pytest.raises(VacuumRefused, match="1 hours are below its retention of 168 hours"):
+        vacuum_table(new_run(made), "sales", hours=1.0, who="ada")
+    rows_of = [a for a in actions(new_run(made)) if a.action == "vacuum"]
+    assert done == rows_of[0]
+    assert [(a.status, a.error_code) for a in rows_of] == [
+        ("applied", None),
+        ("refused", "PLN-606"),
+        ("refused", "PLN-606"),
+    ]
+
+
+def test_a_table_beyond_the_limit_is_tried_on_some_of_its_files(observed: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(observed, tmp_path, dirs_exist_ok=True)
+    made = replace(workload(folder), maintenance=Maintenance(trial_bytes=30_000, pay_back_days=1e9))
+    run, before = new_run(made), bytes_of(folder / "data" / "sales")
+    proposal = proposal_of(run)
+    verdict = try_layouts(run, [proposal]).verdicts[0]
+    assert verdict.outcome == "accept", verdict.reason
+    assert f" of {FILES} files" in verdict.subset
+    assert verdict.reason.startswith(f"tried on {verdict.subset}")
+    assert bytes_of(folder / "data" / "sales") == before
+    run.append("maintain", {LAYOUT_VERDICTS: [verdict]})
+    with pytest.raises(MaintenanceRefused, match="for a person to decide"):
+        apply_layout(run, proposal)
+
+
+def test_clustering_is_rejected_where_nobody_allowed_the_feature(observed: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(observed, tmp_path, dirs_exist_ok=True)
+    run = new_run(workload(folder))
+    proposal = replace(proposal_of(run), action="cluster", columns=("shop",))
+    verdict = try_layouts(run, [proposal]).verdicts[0]
+    assert verdict.outcome == "reject"
+    assert "`clustering`" in verdict.reason
+    assert "could no longer write to it" in verdict.reason
+
+
+# Killed
+
+
+def planopt(folder: Path, *arguments: str, crash: str = "") -> subprocess.CompletedProcess[str]:
+    queries = "\n".join(f"  - {{id: {q}, sql: {sql!r}, runs_per_day: 1000}}" for q, sql in QUERIES.items())
+    file = write_workload_file(folder, queries)
+    file.write_text(file.read_text().replace("  sales: data/sales", "  sales: {path: data/sales, maintain: auto}"))
+    return subprocess.run(
+        [sys.executable, "-m", "planopt_assets.cli", "maintain", "sales", *arguments, "-w", str(file)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), VARIABLE: crash},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("point", ["after_layout_trials", "after_clone_folder_removed"])
+def test_killed_in_a_trial_or_its_clean_up_the_next_start_is_clean(observed: Path, tmp_path: Path, point: str) -> None:
+    folder = shutil.copytree(observed, tmp_path, dirs_exist_ok=True)
+    before = bytes_of(folder / "data" / "sales")
+    done = planopt(folder, crash=point)
+    assert done.returncode == EXIT_CODE, done.stderr
+    left = {f.suffix for f in (folder / "store" / "_clones").iterdir()}
+    assert left == ({"", ".planopt"} if point == "after_layout_trials" else {".planopt"})
+    Workspace(workload(folder))._hold()
+    assert [f.name[:4] for f in (folder / "store" / "_clones").iterdir()] == ["run-"]
+    assert bytes_of(folder / "data" / "sales") == before
+
+
+def test_killed_after_the_commit_the_action_is_neither_lost_nor_done_twice(spark, folder: Path) -> None:
+    sales = folder / "data" / "sales"
+    expected = rows(spark, sales)
+    done = planopt(folder, "--apply", crash="after_layout_commit")
+    assert done.returncode == EXIT_CODE, done.stderr
+    assert files_of(sales) == 1
+    run = new_run(workload(folder))
+    assert actions(run) == []
+    (result,) = maintain(run, ["sales"])
+    assert "found in the table's log" in result.summary
+    (action,) = actions(run)
+    assert (action.status, action.files_before, action.files_after) == ("applied", FILES, 1)
+    assert (action.version_before, action.version_after) == (FILES - 1, FILES)
+    assert DeltaTable(str(sales)).version() == FILES
+    assert rows(spark, sales) == expected
+    assert undo_layout(run, "sales", who="ada").undoes == action.id
+    assert files_of(sales) == FILES

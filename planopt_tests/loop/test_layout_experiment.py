@@ -1,0 +1,147 @@
+"""The experiment on a layout: rounds over all queries, equal results, and one verdict on the workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from planopt_assets.errors import QueryFailed
+from planopt_assets.loop.maintaining.layout_experiment import LayoutExperiment, Subject
+from planopt_assets.model.arm import Arm
+from planopt_assets.model.inputs import PinnedTable
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.workload import Budgets, Query
+from planopt_tests.loop.fake_workspace import FEWER, RIGHT, SALES, WRONG, FakeWorkspace, Ran
+
+pytestmark = pytest.mark.fast
+
+CLONE = PinnedTable("sales", "/store/_clones/x", "t-2", 1)
+BEFORE = Arm(ORIGINAL, (SALES,))
+AFTER = BEFORE.reading(CLONE)
+LESS_WORK = {"scan_files": 1, "tasks": 10}
+Told = Callable[[str, Arm, int], Any]  # query, arm, how often it ran before
+
+
+class TwoLayouts(FakeWorkspace):
+    """Executions as the test tells them by query and arm; the rest is that of the fake."""
+
+    def __init__(self, told: Told, **more: Any) -> None:
+        super().__init__(lambda *_: Ran(1.0), **more)
+        self._told, self._ran = told, {}
+        self.order: list[tuple[str, bool]] = []
+
+    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool) -> Any:
+        count = self._ran.get((query.id, arm), 0)
+        self._ran[query.id, arm] = count + 1
+        self.order.append((query.id, arm.tables == AFTER.tables))
+        self._behaviour = lambda *_: self._told(query.id, arm, count)
+        return super().execute(query, binding, arm, timeout_s=timeout_s, in_order=in_order)
+
+    def difference(self, query: Query, binding: int, expected: Arm, actual: Arm, *, timeout_s: float) -> str:
+        self.asked.append(actual.policy)
+        return ""
+
+
+def faster(query: str, arm: Arm, count: int) -> Ran:
+    return Ran(1.0, counted=LESS_WORK) if arm.tables == AFTER.tables else Ran(3.0, counted={})
+
+
+def subject(name: str, **more: Any) -> Subject:
+    return Subject(Query(name, sql="SELECT 1"), BEFORE, AFTER, None, (RIGHT,), (3.0,), **more)
+
+
+def tried(workspace: TwoLayouts, *subjects: Subject) -> tuple[Any, LayoutExperiment]:
+    experiment = LayoutExperiment(
+        workspace,  # type: ignore[arg-type]
+        subjects or (subject("a"), subject("b")),
+        trial_prefix="tri-run-sales",
+        run_deadline=1e9,
+        clock=workspace.clock,
+    )
+    return experiment.run(), experiment
+
+
+def test_every_query_runs_on_both_in_every_round() -> None:
+    workspace = TwoLayouts(faster)
+    verdict, experiment = tried(workspace)
+    assert (verdict.outcome, verdict.results_equal, verdict.pairs) == ("accept", True, 3)
+    rounds = [workspace.order[i : i + 4] for i in range(0, len(workspace.order), 4)]
+    assert len(rounds) == 4  # one to warm up, three to judge
+    assert all(sorted(r) == [("a", False), ("a", True), ("b", False), ("b", True)] for r in rounds)
+    assert len({tuple(r) for r in rounds}) > 1  # not always in the same order
+    assert len({t.id for _, _, t in experiment.trials()}) == 16
+    assert [t.warm_up for _, _, t in experiment.trials()[:3]] == [True, True, False]
+
+
+def test_a_wrong_result_on_the_clone_ends_it() -> None:
+    verdict, _ = tried(TwoLayouts(lambda q, a, n: Ran(1.0, WRONG) if q == "b" and a == AFTER else Ran(3.0)))
+    assert (verdict.outcome, verdict.results_equal) == ("reject", False)
+    assert verdict.reason.startswith("b: the result is not the same")
+
+
+def test_a_query_whose_own_result_varies_says_nothing_about_the_layout() -> None:
+    def told(query: str, arm: Arm, count: int) -> Ran:
+        done = faster(query, arm, count)
+        return Ran(done.seconds, WRONG if count % 2 else RIGHT, done.counted) if query == "b" else done
+
+    verdict, experiment = tried(TwoLayouts(told))
+    assert verdict.outcome == "accept"
+    assert [one.varies for one in experiment.queries] == [False, True]
+
+
+def test_a_query_that_depends_on_the_plan_is_measured_and_not_compared() -> None:
+    told: Told = lambda q, a, n: Ran(1.0, WRONG, LESS_WORK) if a == AFTER else Ran(3.0, counted={})  # noqa: E731
+    verdict, _ = tried(TwoLayouts(told), subject("sample", plan_dependent=True))
+    assert verdict.outcome == "accept"
+
+
+def test_a_failure_on_the_clone_is_a_veto_and_one_on_the_table_is_not() -> None:
+    failed = QueryFailed("it broke", where="a", fix="none")
+    verdict, _ = tried(TwoLayouts(lambda q, a, n: failed if a == AFTER else Ran(3.0)))
+    assert (verdict.outcome, verdict.reason.partition(" failed")[0]) == ("reject", "veto of a: it")
+    verdict, _ = tried(TwoLayouts(lambda q, a, n: Ran(1.0) if a == AFTER else failed))
+    assert verdict.outcome == "inconclusive"
+    assert "on the table as it is" in verdict.reason
+
+
+def test_a_policy_in_force_is_measured_with_the_layout_and_original_beside_it() -> None:
+    policy = BEFORE.under(FEWER)
+    one = Subject(Query("a", sql="SELECT 1"), policy, policy.reading(CLONE), AFTER, (RIGHT,), (3.0,))
+    costs = {policy: 2.0, policy.reading(CLONE): 1.5, AFTER: 1.0}
+    told: Told = lambda q, a, n: Ran(costs[a], counted=LESS_WORK if a.tables == AFTER.tables else {})  # noqa: E731
+    verdict, experiment = tried(TwoLayouts(told), one)
+    assert verdict.outcome == "accept"
+    assert verdict.gain.ratio == pytest.approx(0.75)  # of what runs today and what would run then
+    assert {a.id for _, a, _ in experiment.trials()} == {a.id for a in costs}
+
+
+def test_a_commit_to_the_table_disturbs_a_round() -> None:
+    workspace = TwoLayouts(faster, commits=(4,))  # the second look at `a` in the first counted round
+    verdict, experiment = tried(workspace, subject("a"))
+    assert verdict.outcome == "accept"
+    tainted = {t.round for _, _, t in experiment.trials() if t.status == "tainted"}
+    assert tainted == {1}
+    assert verdict.pairs == 3
+
+
+def test_it_ends_with_its_budget() -> None:
+    workspace = TwoLayouts(faster, budgets=Budgets(10_000, 8, 10_000))  # two rounds
+    verdict, _ = tried(workspace, subject("a"))
+    assert verdict.outcome == "inconclusive"
+    assert verdict.reason.startswith("stopped by budget")
+
+
+def test_no_gain_is_not_accepted_after_all_rounds() -> None:
+    noisy: Told = lambda q, a, n: Ran(3.0 + (n % 3) / 10, counted=LESS_WORK if a == AFTER else {})  # noqa: E731
+    verdict, _ = tried(TwoLayouts(noisy), subject("a"))
+    assert verdict.outcome != "accept"
+
+
+def test_without_an_observation_the_first_run_tells_what_is_right() -> None:
+    one = Subject(Query("a", sql="SELECT 1"), BEFORE, AFTER, None)
+    assert tried(TwoLayouts(faster), one)[0].outcome == "accept"
+    wrong: Told = lambda q, a, n: Ran(1.0, WRONG) if a == AFTER else Ran(3.0)  # noqa: E731
+    verdict, _ = tried(TwoLayouts(wrong), one)
+    assert (verdict.outcome, verdict.results_equal) == ("reject", False)

@@ -1,0 +1,166 @@
+"""The stage `readiness` on real tables, without Spark: looked at once, again only after a change, damage on its own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.agenda import agenda_of
+from planopt_assets.loop.run import Run, StageResult, read_standings
+from planopt_assets.loop.stages.readiness import readiness
+from planopt_assets.loop.table_gates import table_ready
+from planopt_assets.loop.table_standing import TableStanding, table_standings
+from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.store.snapshot import Snapshot
+from planopt_tests.conftest import make_tables, workload_of
+from planopt_tests.no_spark import no_spark
+from planopt_tests.store.written import WrittenStore
+
+pytestmark = pytest.mark.fast
+
+QUERY = Query("q", sql="SELECT shop FROM sales WHERE id = 7", runs_per_day=96.0)
+CONJUNCT = {
+    "text": "id = 7",
+    "family": "equality",
+    "place": "data",
+    "could": "files",
+    "used": "files",
+    "status": "pushed",
+}
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    """40 small files of `sales`, and a query that was seen to read all of them."""
+    make_tables(tmp_path, files=40, rows=20)
+    found = workload_of(tmp_path, [QUERY], mode="advise")
+    observe(found, "run-1")
+    return found
+
+
+def observe(workload: Workload, run_id: str) -> None:
+    sales = replace(workload, tables=tuple(t for t in workload.tables if t.name == "sales"))
+    written = WrittenStore(sales)
+    written.observe(QUERY, run_id)
+    scan: dict[str, Any] = {
+        "observation_id": f"obs-{run_id}-q-b0",
+        "binding": 0,
+        "scan": 0,
+        "table": "sales",
+        "table_version": Pins().facts("sales", str(sales.tables[0].path)).version,
+        "native": True,
+        "file_index": "PreparedDeltaFileIndex",
+        "outcome": "full_pushdown",
+        "reason": "",
+        "conjuncts": json.dumps([CONJUNCT]),
+        "pushed_filters": ["IsNotNull(id)", "EqualTo(id,7)"],
+    }
+    written.append("scan_outcomes", scan, run_id=run_id)
+
+
+def look(workload: Workload, run_id: str) -> dict[str, StageResult]:
+    run = Run(Workspace(workload, no_spark), run_id)
+    return {r.query_id: r for r in readiness(run, [t.name for t in workload.tables])}
+
+
+def standings(workload: Workload) -> dict[str, TableStanding]:
+    return table_standings(workload, Snapshot(workload.store, workload.name), Pins())
+
+
+def test_a_table_is_looked_at_once_and_again_only_when_it_changed(workload: Workload) -> None:
+    assert {t.step.need for t in standings(workload).values()} == {"needed"}
+    first = look(workload, "run-2")
+    assert {name: r.changed for name, r in first.items()} == {"sales": True, "shops": True}
+    assert {t.step.need for t in standings(workload).values()} == {"done"}
+    assert not any(r.changed for r in look(workload, "run-3").values())
+    sales = next(t for t in workload.tables if t.name == "sales")
+    write_deltalake(str(sales.path), pa.table({"id": pa.array([9000], pa.int64())}), mode="append", schema_mode="merge")
+    found = standings(workload)
+    assert (found["sales"].step.need, found["sales"].step.why) == ("needed", "v39 -> v40")
+    assert found["shops"].step.need == "done"
+    assert [r.query_id for r in look(workload, "run-4").values() if r.changed] == ["sales"]
+    assert [r.files for r in standings(workload)["sales"].history] == [40, 41]
+
+
+def test_what_is_found_is_stored_with_its_numbers_for_plots(workload: Workload) -> None:
+    result = look(workload, "run-2")["sales"]
+    stored = standings(workload)["sales"]
+    assert stored.readiness is not None
+    assert (stored.readiness.files, stored.readiness.debt, stored.readiness.read_by) == (40, 39, ("q",))
+    assert (result.numbers["files"], result.numbers["debt_files"]) == (40, 39)
+    assert [c.column for c in stored.readiness.columns] == ["id"]
+    assert stored.readiness.columns[0].depth == 1.0  # appended in order: an id is in one file
+    assert "small_files" in {f.cause for f in stored.readiness.findings}
+    assert "| warning | small_files |" in result.markdown
+
+
+def test_the_gate_warns_of_debt_and_has_no_evidence_before_the_first_look(workload: Workload) -> None:
+    assert not table_ready(standings(workload)["sales"]).observed
+    look(workload, "run-2")
+    found = standings(workload)
+    debt, whole = table_ready(found["sales"]), table_ready(found["shops"])
+    assert (debt.passed, debt.severe, debt.numbers["debt_files"]) == (False, False, 39.0)
+    assert (whole.passed, whole.severe) == (True, False)
+
+
+def test_a_damaged_table_has_an_error_of_its_own_and_the_others_go_on(workload: Workload) -> None:
+    sales = next(t for t in workload.tables if t.name == "sales")
+    (Path(str(sales.path)) / "_delta_log" / f"{20:020d}.json").write_bytes(b"")
+    look(workload, "run-2")
+    found = standings(workload)
+    gate = table_ready(found["sales"])
+    assert (gate.passed, gate.severe) == (False, True)
+    assert "commit 20 in its log is empty" in gate.words
+    assert found["sales"].proposals == ()
+    assert table_ready(found["shops"]).passed
+    assert {t.step.need for t in found.values()} == {"done"}  # the same damage is not looked at again
+
+
+def test_a_missing_table_is_found_missing(workload: Workload) -> None:
+    gone = replace(workload, tables=(*workload.tables, Table("gone", str(workload.file.parent / "nowhere"))))
+    look(gone, "run-2")
+    assert table_ready(standings(gone)["gone"]).severe
+
+
+def test_a_log_whose_end_was_lost_between_two_looks_is_an_error(workload: Workload) -> None:
+    """Without checksum files nothing in the log itself tells: only what planopt saw before does."""
+    look(workload, "run-2")
+    sales = next(t for t in workload.tables if t.name == "sales")
+    (Path(str(sales.path)) / "_delta_log" / f"{39:020d}.json").unlink()
+    look(workload, "run-3")
+    gate = table_ready(standings(workload)["sales"])
+    assert gate.severe
+    assert "its newest version was 39 when planopt last looked and is 38 now" in gate.words
+
+
+def test_the_plan_shows_the_tables_and_a_new_observation_comes_first(workload: Workload) -> None:
+    look(workload, "run-2")
+    snapshot = Snapshot(workload.store, workload.name)
+
+    def items(**changed: Any) -> dict[str, str]:
+        found = agenda_of(
+            workload,
+            snapshot,
+            {"q": replace(read_standings(workload, snapshot=snapshot)["q"], **changed)},
+            ["q"],
+            tables=table_standings(workload, snapshot, Pins()),
+        )
+        return {i.table: i.step.need for i in found.table_items}
+
+    assert items() == {"sales": "done", "shops": "done"}
+    assert items(artifacts=[]) == {"sales": "depends", "shops": "done"}
+
+
+def test_a_workload_that_only_looks_proposes_nothing(workload: Workload) -> None:
+    only_looks = replace(workload, mode="observe")
+    look(only_looks, "run-2")
+    assert standings(only_looks)["sales"].readiness is not None
+    assert standings(only_looks)["sales"].proposals == ()

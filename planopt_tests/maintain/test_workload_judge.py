@@ -1,0 +1,116 @@
+"""The judge of a layout: the total at the declared rates decides, and a query that loses too much vetoes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planopt_assets.maintain.pay_back import break_even_days, pays_back
+from planopt_assets.maintain.subset import describe_subset, subset_of
+from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload, workload_pairs
+from planopt_assets.model.data_file import DataFile
+from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.pairs import Pair
+from planopt_tests.measured import MIB, counters
+
+pytestmark = pytest.mark.fast
+
+LESS_WORK = {"scan_files": 1, "tasks": 10}
+
+
+def query(
+    name: str, before: float, after: float, *, runs: float = 24.0, rounds: int = 3, loss: float = 0.1, **changed: Any
+) -> QueryPairs:
+    """Three rounds that hardly differ; the new layout reads fewer files in fewer tasks."""
+    jitter = (1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.001, 0.999)
+    pairs = [
+        Pair((counters(before * j),), (counters(after * (2 - j), **{**LESS_WORK, **changed}),)) for j in jitter[:rounds]
+    ]
+    return QueryPairs(name, runs, loss, pairs)
+
+
+def verdict(*queries: QueryPairs, done: bool = False) -> Any:
+    return judge_workload(queries, objective="cpu", rules=Rules(), done=done)
+
+
+def test_a_layout_from_which_all_gain_is_accepted() -> None:
+    found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9))
+    assert (found.outcome, found.pairs) == ("accept", 3)
+    assert 0.3 < found.gain.ratio < 0.4  # 1.9 of 5.0
+    assert {"report: wall_ns", "lookup: cpu_ns"} <= {c.name for c in found.criteria}
+
+
+def test_rates_decide_between_opposed_interests() -> None:
+    """One gains 3 s, the other loses 0.04 s, which it may: only how often each runs tells what is better."""
+    rare = verdict(query("report", 4.0, 1.0), query("lookup", 0.10, 0.14, loss=0.5))
+    assert rare.outcome == "accept"
+    often = verdict(query("report", 4.0, 1.0), query("lookup", 0.10, 0.14, loss=0.5, runs=2400.0), done=True)
+    assert often.outcome == "reject"
+    assert often.gain.ratio == pytest.approx(360 / 336, rel=0.02)
+
+
+def test_a_query_that_loses_more_than_its_limit_vetoes_and_the_net_gain_is_shown() -> None:
+    found = verdict(query("report", 4.0, 1.0), query("lookup", 0.10, 0.14))
+    assert found.outcome == "reject"
+    assert found.reason.startswith("veto of lookup: cpu_ns, 1.4")
+    assert "ratio at most 1.1" in found.reason
+    assert "the workload: cpu -7" in found.reason
+
+
+def test_bytes_and_spill_of_each_query_are_guarded_too() -> None:
+    found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, scan_bytes=150 * MIB))
+    assert (found.outcome, found.reason.partition(",")[0]) == ("reject", "veto of lookup: scan_bytes")
+    found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, disk_spill_bytes=MIB))
+    assert (found.outcome, found.reason.partition(",")[0]) == ("reject", "veto of lookup: disk_spill_bytes")
+
+
+def test_a_loss_that_may_be_chance_is_no_veto_and_no_accept() -> None:
+    swings = [1.0, 1.6, 1.0]  # 1.2 on average, but not for sure
+    lookup = QueryPairs("lookup", 24.0, 0.1, [Pair((counters(1.0),), (counters(s, **LESS_WORK),)) for s in swings])
+    assert verdict(query("report", 40.0, 10.0), lookup) is None
+    found = verdict(query("report", 40.0, 10.0), lookup, done=True)
+    assert found.outcome == "inconclusive"
+    assert "noise hides whether lookup" in found.reason
+
+
+def test_only_rounds_that_every_query_finished_count() -> None:
+    pairs = workload_pairs([query("a", 2.0, 1.0, rounds=3), query("b", 2.0, 1.0, rounds=2)])
+    assert len(pairs) == 2
+    assert verdict(query("a", 2.0, 1.0), query("b", 2.0, 1.0, rounds=0)) is None
+    assert verdict(query("a", 2.0, 1.0, rounds=0), done=True).outcome == "inconclusive"
+
+
+def test_a_round_is_the_sum_of_all_weighed_by_their_rates() -> None:
+    (pair,) = workload_pairs([query("a", 2.0, 1.0, runs=30.0, rounds=1), query("b", 4.0, 4.0, runs=10.0, rounds=1)])
+    assert pair.totals("cpu_ns") == (1.5 * 2.0e9 + 0.5 * 4.0e9, 1.5 * 1.0e9 + 0.5 * 4.0e9)
+    assert pair.totals("peak_memory_bytes") == (100 * MIB, 100 * MIB)
+
+
+def test_an_unknown_counter_of_one_query_is_unknown_of_the_workload() -> None:
+    found = verdict(query("a", 2.0, 1.0), query("b", 2.0, 1.0, scan_bytes=None))
+    assert (found.outcome, found.reason) == ("inconclusive", "cannot be judged: scan_bytes unknown in a trial")
+
+
+@pytest.mark.parametrize(("days", "passed"), [(30.0, True), (30.1, False), (None, False)])
+def test_a_rewrite_must_pay_for_itself_in_time(days: float | None, passed: bool) -> None:
+    assert pays_back(days, 30).passed is passed
+
+
+def test_a_rewrite_without_a_saving_never_pays() -> None:
+    assert break_even_days(60, 0) is None
+    assert break_even_days(0, 20) == 0
+
+
+FILES = [DataFile(f"part-{i:05d}", 1_000_000_000) for i in range(100)]
+
+
+def test_a_subset_fits_and_is_always_the_same() -> None:
+    chosen = subset_of(FILES, 20e9, seed=7)
+    assert len(chosen) == 20
+    assert chosen == subset_of(list(reversed(FILES)), 20e9, seed=7) != subset_of(FILES, 20e9, seed=8)
+    assert describe_subset(chosen, FILES) == "20 of 100 files, 20.0 of 100.0 GB"
+
+
+def test_a_subset_has_at_least_one_file() -> None:
+    assert len(subset_of(FILES, 1.0, seed=7)) == 1
