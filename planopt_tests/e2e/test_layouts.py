@@ -21,6 +21,7 @@ from planopt_assets.delta.own_commits import changes_rows
 from planopt_assets.engine.delta.clones import Clones
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import MaintenanceRefused, TableReplaced, VacuumRefused
+from planopt_assets.loop.maintaining import layout_trial
 from planopt_assets.loop.maintaining.apply import apply_layout
 from planopt_assets.loop.maintaining.layout_trial import try_layouts
 from planopt_assets.loop.maintaining.undo import undo_layout
@@ -76,6 +77,14 @@ def proposal_of(run: Run) -> LayoutProposal:
         expected=reads,
         reason=f"{FILES} small files",
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def any_rewrite_pays() -> Iterator[None]:
+    """Whether 40 files of 20 rows save more than noise is a clock's word, and no test here depends on a clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout_trial, "break_even_days", lambda *_: 1.0)
+        yield
 
 
 @pytest.fixture(scope="module")
