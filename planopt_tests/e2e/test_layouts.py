@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,8 +35,8 @@ from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_TRIALS, LAYO
 from planopt_assets.store.crash_points import EXIT_CODE, VARIABLE
 from planopt_tests.conftest import make_tables, workload_of, write_workload_file
 from planopt_tests.engine.test_layouts_in_spark import append, bytes_of, files_of, rows
-from planopt_tests.fresh_python import ROOT
 from planopt_tests.lenient import LENIENT
+from planopt_tests.promote.lenient_planopt import lenient_planopt
 
 pytestmark = pytest.mark.e2e
 
@@ -266,13 +265,8 @@ def planopt(folder: Path, *arguments: str, crash: str = "") -> subprocess.Comple
     queries = "\n".join(f"  - {{id: {q}, sql: {sql!r}, runs_per_day: 1000}}" for q, sql in QUERIES.items())
     file = write_workload_file(folder, queries)
     file.write_text(file.read_text().replace("  sales: data/sales", "  sales: {path: data/sales, maintain: auto}"))
-    return subprocess.run(
-        [sys.executable, "-m", "planopt_assets.cli", "maintain", "sales", *arguments, "-w", str(file)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), VARIABLE: crash},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["maintain", "sales", *arguments, "-w", str(file)]
+    return lenient_planopt(*words, cwd=folder, env={**os.environ, VARIABLE: crash})
 
 
 @pytest.mark.parametrize("point", ["after_layout_trials", "after_clone_folder_removed"])

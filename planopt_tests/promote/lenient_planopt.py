@@ -12,7 +12,7 @@ from pathlib import Path
 
 from planopt_assets import cli
 from planopt_assets.defs import resources
-from planopt_assets.loop.run import Run
+from planopt_assets.loop import run
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.lenient import LENIENT
 
@@ -33,5 +33,5 @@ def lenient_planopt(
 
 
 if __name__ == "__main__":
-    resources.Run = partial(Run, rules=PATIENT)  # type: ignore[misc,assignment]
+    resources.Run = run.Run = partial(run.Run, rules=PATIENT)  # type: ignore[misc,assignment]
     cli.main()
