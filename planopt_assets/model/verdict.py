@@ -174,6 +174,14 @@ class Verdict:
         """A trial of the policy in force without one of its parts, against the policy in force."""
         return self.purpose == "leave_out"
 
+    def counts_beside(self, in_force: Policy) -> bool:
+        """Whether it tells how its policy compares with original, as long as this one is in force.
+
+        Without a part it was better than the whole, and the whole was better than original. If the whole was taken back
+        since, nothing is known of the rest.
+        """
+        return not self.leaves_out or self.policy.within(in_force)
+
     @property
     def proven(self) -> bool:
         return self.accepted and not self.judgement.doubt
