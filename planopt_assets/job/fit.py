@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -14,18 +15,35 @@ if TYPE_CHECKING:
     from planopt_assets.model.conditions import Conditions
 
 
-def fitting_policy(found: InForce, spark: SparkSession, parameters: Mapping[str, Any] | None) -> tuple[Policy, str]:
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What is applied to a run, and why that is not the whole policy in force; empty if it is."""
+
+    policy: Policy
+    reason: str = ""
+    control: bool = False  # drawn to run as original, where the whole policy would have been applied
+
+
+def fitting_policy(found: InForce, spark: SparkSession, parameters: Mapping[str, Any] | None) -> Fit:
     """The part of the policy in force that was proven for this session, and why the rest is not applied.
 
     A part that depends on cores or memory is left out alone. All parts depend on the engine, on the settings that shape
     plans and on the parameter values. A person's pin rests on no evidence: it is applied as it is.
+
+    A run that was drawn is a control only where the whole policy fits: elsewhere it would have run as original anyway,
+    maybe on fewer rows, and would be compared with runs that it has nothing in common with.
     """
-    if found.reason:
-        return ORIGINAL, found.reason
+    if found.reason and not found.control:
+        return Fit(ORIGINAL, found.reason)
+    fit = _fit(found, spark, parameters)
+    return Fit(ORIGINAL, found.reason, control=True) if found.control and not fit.reason else fit
+
+
+def _fit(found: InForce, spark: SparkSession, parameters: Mapping[str, Any] | None) -> Fit:
     if not found.proven:
-        return found.policy, ""
+        return Fit(found.policy)
     if why := _untried(found, parameters):
-        return ORIGINAL, why
+        return Fit(ORIGINAL, why)
     from planopt_assets.engine.user_job.session_facts import session_circumstances
 
     factor = found.workload.similar_within if found.workload else 1.0
@@ -33,10 +51,10 @@ def fitting_policy(found: InForce, spark: SparkSession, parameters: Mapping[str,
     now = session_circumstances(spark, sorted(names))
     alike = [conditions for conditions in found.proven if not conditions.unlike(now)]
     if not alike:
-        return ORIGINAL, f"its evidence does not fit: {found.proven[0].unlike(now)}"
+        return Fit(ORIGINAL, f"its evidence does not fit: {found.proven[0].unlike(now)}")
     left_out = min((conditions.left_out(now, factor) for conditions in alike), key=len)
     kept = Policy(tuple(part for part in found.policy.parts if part.label not in left_out))
-    return kept, f"its evidence does not fit: {'; '.join(left_out.values())}" if left_out else ""
+    return Fit(kept, f"its evidence does not fit: {'; '.join(left_out.values())}" if left_out else "")
 
 
 def _untried(found: InForce, parameters: Mapping[str, Any] | None) -> str:

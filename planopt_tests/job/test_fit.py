@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Workload
 from planopt_assets.promote.dependence import COMPARED, conditions_of
+from planopt_assets.store import control_claims
 from planopt_tests.job.user_job import BY_SHOP, THREE, counts, plan_of, production
 from planopt_tests.promoted import chain, promote_by_hand
 
@@ -56,7 +58,7 @@ def test_where_everything_fits_the_policy_is_applied(session: SparkSession, work
 
 def test_a_table_that_outgrew_the_evidence(session: SparkSession, workload: Workload, tables: Path) -> None:
     promote(workload, here(session, workload))
-    grown = session.range(200_000).selectExpr("id AS shop", "uuid() AS note", "id AS id")
+    grown = session.range(500_000).selectExpr("id AS shop", "uuid() AS note", "id AS id")
     grown.write.format("delta").mode("append").option("mergeSchema", "true").save(str(tables / "data" / "sales"))
     query = tuned(session, "by_shop", workload)
     assert ", 200), ENSURE" in plan_of(query.sql())
@@ -168,6 +170,35 @@ def test_parameter_values_that_nobody_tried(session: SparkSession, workload: Wor
     query = tuned(session, "one_shop", willing)
     query.sql(args={"shop": 4})
     assert (query.policy, query.reason) == (THREE, "")
+
+
+def test_a_run_that_would_not_have_run_under_the_policy_is_no_control(
+    session: SparkSession, workload: Workload, tables: Path
+) -> None:
+    """A job over a part of the rows, or in another session, is no measure for the runs under the policy."""
+    always = replace(workload, control_share=1.0)
+    promote(workload, here(session, workload))
+    small = session.newSession()
+    small.read.format("delta").load(str(tables / "data" / "sales")).where("shop > 3").createOrReplaceTempView("sales")
+    elsewhere = session.newSession()
+    elsewhere.conf.set("spark.sql.adaptive.enabled", "false")
+    told = []
+    for user, reason in ((small, "sales is not the table it was proven on"), (elsewhere, "adaptive.enabled=true")):
+        control_claims._LAST.clear()
+        shutil.rmtree(Path(workload.store) / control_claims.FOLDER, ignore_errors=True)
+        with tuned(user, "by_shop", always) as query:
+            query.sql().collect()
+            query.run(lambda copy: copy.table("sales").groupBy("shop").count()).collect()
+        runs_as_original(query, reason)
+        told.append(query.facts()["control"])
+    control_claims._LAST.clear()
+    shutil.rmtree(Path(workload.store) / control_claims.FOLDER)
+    with tuned(session, "by_shop", always) as query:
+        query.sql().collect()
+        query.run(lambda copy: copy.table("sales").groupBy("shop").count()).collect()
+    assert [*told, query.facts()["control"]] == [False, False, True]
+    rows = [(r["policy_id"], r["control"]) for r in production(workload)]
+    assert rows == [*[(ORIGINAL.id, False)] * 4, *[(ORIGINAL.id, True)] * 2]
 
 
 def test_little_memory_leaves_out_a_broadcast(session: SparkSession, workload: Workload) -> None:
