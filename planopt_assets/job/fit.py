@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.redaction import HIDDEN, redact_all
 
 if TYPE_CHECKING:
     from planopt_assets.engine.user_job.user_session import SparkSession
@@ -66,10 +67,17 @@ def _untried(found: InForce, parameters: Mapping[str, Any] | None) -> str:
         return ""
     if parameters is None:
         return "its parameter values are not known: give them as `args`"
-    given = json.loads(json.dumps(dict(parameters), default=str))
-    if any(json.loads(text) == given for text in tried):
+    given = _plain(parameters)
+    declared = found.query is not None and any(_plain(dict(b)) == given for b in found.query.bindings)
+    shown = redact_all(given)  # as the store has it, where a secret value is hidden
+    if (declared or shown == given) and HIDDEN not in given.values() and any(json.loads(t) == shown for t in tried):
         return ""
     return "it was never tried with these parameter values: declare them, or set `any_values` for the query"
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(dict(parameters), default=str))
+    return plain
 
 
 def _values(conditions: Conditions) -> tuple[str, ...]:
