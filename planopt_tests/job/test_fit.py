@@ -121,12 +121,15 @@ def test_another_spelling_of_a_setting_and_one_that_the_policy_sets_itself_do_no
     assert query.reason == ""
 
 
-@pytest.mark.parametrize("kind", ["filtered", "older", "local", "another table"])
+@pytest.mark.parametrize("kind", ["filtered", "computed", "renamed", "cast", "older", "local", "another table"])
 def test_a_name_that_means_something_else(session: SparkSession, workload: Workload, tables: Path, kind: str) -> None:
     promote(workload, here(session, workload))
     reader = session.read.format("delta")
     meaning = {
         "filtered": lambda: reader.load(str(tables / "data" / "sales")).where("shop > 3"),
+        "computed": lambda: reader.load(str(tables / "data" / "sales")).selectExpr("id", "shop % 2 AS shop"),
+        "renamed": lambda: reader.load(str(tables / "data" / "sales")).selectExpr("shop AS id", "id AS shop"),
+        "cast": lambda: reader.load(str(tables / "data" / "sales")).selectExpr("id", "CAST(shop AS STRING) AS shop"),
         "older": lambda: reader.option("versionAsOf", 0).load(str(tables / "data" / "sales")),
         "local": lambda: session.createDataFrame([(1, 7)], "shop bigint, id bigint"),
         "another table": lambda: reader.load(str(tables / "data" / "shops")),
@@ -139,9 +142,16 @@ def test_a_name_that_means_something_else(session: SparkSession, workload: Workl
     assert found == "200"
 
 
-def test_a_view_that_only_reads_the_table_is_the_table(session: SparkSession, workload: Workload, tables: Path) -> None:
+@pytest.mark.parametrize("columns", ["*", "shop, id", "`SHOP`"])
+def test_a_view_that_only_reads_the_table_is_the_table(
+    session: SparkSession, workload: Workload, tables: Path, columns: str
+) -> None:
     promote(workload, here(session, workload))
-    session.read.format("delta").load(str(tables / "data" / "sales")).createOrReplaceTempView("sales")
+    source = str(tables / "data" / "sales")
+    if columns == "*":
+        session.read.format("delta").load(source).createOrReplaceTempView("sales")
+    else:
+        session.sql(f"CREATE OR REPLACE TEMP VIEW sales AS SELECT {columns} FROM delta.`{source}`")
     query = tuned(session, "by_shop", workload)
     query.sql()
     assert (query.policy, query.reason) == (THREE, "")
