@@ -9,6 +9,7 @@ sensors    one tick of each sensor on a store of a thousand queries, without Spa
 ids        compares the content ids of two stores of one workload (`ids --help`)
 arms       planopt against what people would do instead, interleaved in one session (`arms --help`)
 watch      simulates watch over a year: false reverts, and how soon a slower policy is found, without Spark
+conditions what it costs `tuned` to ask whether the evidence of a policy holds for the tables, without Spark
 aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
 year       simulates a year of nights: how often a policy without a gain gets in force (`year --help`)
 """
@@ -24,6 +25,7 @@ from pathlib import Path
 from benchmarks.aa import main as aa
 from benchmarks.arms import main as arms
 from benchmarks.capture_overhead import capture_overhead, summary
+from benchmarks.condition_checks import main as conditions
 from benchmarks.digest_cost import main as digest
 from benchmarks.gains import main as gains
 from benchmarks.same_ids import main as ids
@@ -52,6 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         return store(rest)
     if name == "sensors":
         return sensors(rest)
+    if name == "conditions":
+        return conditions(rest)
     if name == "watch":
         return watch(rest)
     if name == "ids":

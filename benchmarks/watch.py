@@ -23,7 +23,8 @@ from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.stamp import Stamp
 from planopt_assets.promote.against_controls import ranked_controls
 from planopt_assets.promote.level_change import held_after
-from planopt_assets.promote.watch import CPU, Limits, regression
+from planopt_assets.promote.proven_levels import ProvenLevels
+from planopt_assets.promote.watch import CPU, Limits, slower_than_trials
 
 SHARE = 0.05
 EFFECTS = {1.1: 12_000, 1.3: 4_000, 2.0: 1_500, 20.0: 500}  # how much slower than original, and runs to wait for it
@@ -111,7 +112,8 @@ def _by_trials(runs: Sequence[Execution]) -> int | None:
     beyond = [n for n, r in enumerate(runs) if not r.control and r.counters.executor_cpu_ns > limit.limit * BASE_NS]
     for n in (*beyond[2:30], *beyond[30::10]):
         since = runs[max(0, n - 400) : n + 1]  # what was before only lowers the evidence
-        if regression(TRIALS, [r for r in since if not r.control], [r for r in since if r.control]):
+        proven = ProvenLevels(TRIALS, [r for r in since if r.control], None)
+        if slower_than_trials(proven, [r for r in since if not r.control], Limits()):
             return n + 1
     return None
 

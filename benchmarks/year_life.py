@@ -15,6 +15,7 @@ from benchmarks.year_noise import Noise
 from benchmarks.year_trial import Tried, Truth, confirm, race
 from planopt_assets.decide.history import PastVerdicts, recall
 from planopt_assets.loop.standing import Standing
+from planopt_assets.model.conditions import Circumstances, Conditions, TableState
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Chain, in_force
@@ -114,7 +115,7 @@ class Life:
         }
         told = [v for v in self.verdicts if v.policy == policy and not v.confirms]
         past = tuple(PastVerdict(v, v.stamp.second, gone.get(v.id), v.stamp.sequence) for v in told)
-        return PastVerdicts("cql", "ctx", self._bytes, past)
+        return PastVerdicts("cql", "ctx", self._bytes, past, self._conditions.proven.sizes)
 
     def _keep(self, tried: Tried, purpose: Purpose) -> Verdict:
         verdict = Verdict(
@@ -132,6 +133,7 @@ class Life:
             error_available=tried.available,
             error_spent=tried.spent,
             purpose=purpose,
+            conditions=self._conditions,
             stamp=self._stamp(),
         )
         self.verdicts.append(verdict)
@@ -160,3 +162,8 @@ class Life:
     @property
     def _bytes(self) -> int:
         return round(1e12 * _GROWTH**self.night)
+
+    @property
+    def _conditions(self) -> Conditions:
+        """The one table, as large as it is tonight: history counts verdicts on tables of a similar size only."""
+        return Conditions(Circumstances(tables=(TableState("sales", "id", self._bytes),)))

@@ -80,11 +80,16 @@ def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
 
 def comparable(history: PastVerdicts, now: int) -> list[PastVerdict]:
     """The newest verdict on each policy that still answers, for the same query and context, on similar inputs."""
+    return [verdicts[-1] for verdicts in _by_policy(history).values() if _answers(verdicts, history, now)]
+
+
+def _by_policy(history: PastVerdicts) -> dict[Policy, list[PastVerdict]]:
+    """The verdicts that count here, oldest first; the policy with the newest verdict comes last."""
     told: dict[Policy, list[PastVerdict]] = {}
     for past in sorted((v for v in history.verdicts if _counts_here(v.verdict, history)), key=lambda v: v.place):
-        of_policy = told.pop(past.verdict.policy, [])  # so that the order is that of the newest verdicts
+        of_policy = told.pop(past.verdict.policy, [])
         told[past.verdict.policy] = [*of_policy, past]
-    return [verdicts[-1] for verdicts in told.values() if _answers(verdicts, history, now)]
+    return told
 
 
 def _answers(of_policy: Sequence[PastVerdict], history: PastVerdicts, now: int) -> bool:
@@ -153,7 +158,7 @@ def _memory(reason: str, verdicts: Iterable[PastVerdict], history: PastVerdicts,
         ("input_bytes", history.input_bytes or 0),
         ("similar_within", history.similar_within),
         ("judged_days_ago", (now - last.counts_from) // DAY_S),
-        ("retry_after_days", RETRY_AFTER_DAYS[outcome]),
+        ("retry_after_days", retry_after_days(_by_policy(history)[last.verdict.policy])),
     )
     if outcome == "reject":
         arithmetic = (*arithmetic, ("retry_if_inputs_moved_by", MOVED))

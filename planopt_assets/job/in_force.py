@@ -152,5 +152,6 @@ def read_in_force(
 
 def _read(workload: Workload, query: Query, run_id: str | None, open_store: OpenStore) -> InForce:
     found = found_in_store(workload, query, open_store)
-    control = run_id is not None and is_control(workload, query, found.promotion, run_id, time())
-    return replace(found, control=control)
+    if run_id is None or found.suspended:
+        return found  # who only asks is no run; without a policy there is nothing to compare with
+    return replace(found, control=is_control(workload, query, found.promotion, run_id, time()))

@@ -43,6 +43,7 @@ class Use:
     reason: str  # why it is not the policy in force; empty if it is
     binding: int | None
     frame: DataFrame | None
+    control: bool = False  # drawn to run as original, where the policy in force would have been applied
 
 
 class ProductionLog:
@@ -110,7 +111,7 @@ class ProductionLog:
     def _ran_as(self, use: Use) -> RanAs:
         from planopt_assets.engine.user_job.production import RanAs
 
-        return RanAs(self._found.query_id, use.policy.id, use.binding, use.reason, control=self._found.control)
+        return RanAs(self._found.query_id, use.policy.id, use.binding, use.reason, control=use.control)
 
     def _parent(self, use: Use) -> str:
         """The parent of a run in lineage: the promotion of its policy, else the policy."""

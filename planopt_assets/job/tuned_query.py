@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.frames.callables import build_frame
 from planopt_assets.errors import NothingToRun, PlanoptError
-from planopt_assets.job.fit import fitting_policy
+from planopt_assets.job.fit import Fit, fitting_policy
 from planopt_assets.job.in_force import InForce, read_in_force
 from planopt_assets.job.production_log import LOG, TIMEOUT_S, ProductionLog, Use, first_line, flush_all
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -60,6 +60,8 @@ class Tuned:
         """The policy of the last frame. Before the first frame: the policy it will have."""
         self.reason: str = found.reason
         """Why the policy in force is not applied, or why there is none. Empty if it is applied."""
+        self.control: bool = found.control
+        """Whether the last frame is a control run. Before the first frame: whether it was drawn to be one."""
         if found.failure is not None:
             LOG.warning("%s runs as original: %s", found.query_id, found.reason)
 
@@ -76,7 +78,7 @@ class Tuned:
             "policy_id": self.policy.id,
             "policy": self.policy.describe(),
             "applied": not self.reason,
-            "control": self._found.control,
+            "control": self.control,
             "reason": self.reason,
         }
 
@@ -152,15 +154,18 @@ class Tuned:
         Building a frame runs nothing, so it may be repeated. The last attempt raises the user's own mistakes as Spark
         reports them.
         """
-        policy, reason = self._fitting(parameters)
-        for attempt in dict.fromkeys((policy, ORIGINAL)):
+        fit = self._fitting(parameters)
+        if fit.control:
+            fit = self._drawn(fit, lambda: build(self._open(self._found.policy)))
+        reason = fit.reason
+        for attempt in dict.fromkeys((fit.policy, ORIGINAL)):
             try:
                 session = self._open(attempt)
                 frame = build(session)
             except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
                 reason = reason if attempt == ORIGINAL and reason else _not_applied(error)
             else:
-                self._keep(session, attempt, reason, parameters, frame)
+                self._keep(session, attempt, reason, parameters, frame, control=fit.control)
                 return frame
         self._tell(ORIGINAL, reason)
         return plain()
@@ -176,9 +181,13 @@ class Tuned:
         if not _is_classic(self._spark):
             self._tell(ORIGINAL, _CONNECT)
             return job(self._spark)
-        policy, reason = self._fitting(parameters or None)
-        if policy.rewrites:
-            policy, reason = ORIGINAL, f"the policy cannot be applied: {policy.describe()} needs the query's text"
+        fit = self._fitting(parameters or None)
+        whole = self._found.policy if fit.control else fit.policy
+        if whole.rewrites:
+            fit = Fit(ORIGINAL, f"the policy cannot be applied: {whole.describe()} needs the query's text")
+        elif fit.control:
+            fit = self._drawn(fit, lambda: self._ready(whole, declared=declared, waits=False))
+        policy, reason, control = fit.policy, fit.reason, fit.control
         waits = bool(policy.hints) and not declared
         try:
             session, why = self._for_job(policy, declared=declared, waits=waits)
@@ -191,7 +200,10 @@ class Tuned:
         finally:
             if not isinstance(result, DataFrame):  # it ran actions itself, or raised the user's own error
                 held = ORIGINAL if waits else session.policy
-                self._keep(session, held, reason or (_NO_FRAME if waits else ""), parameters, None)
+                if control and whole.hints and not declared:
+                    reason, control = _NO_FRAME, False
+                said = reason or (_NO_FRAME if waits else "")
+                self._keep(session, held, said, parameters, None, control=control)
                 if not self._log.in_block:
                     self.close()
         if not isinstance(result, DataFrame):
@@ -203,8 +215,16 @@ class Tuned:
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             reason = reason if session.policy == ORIGINAL and reason else _not_applied(error)
             frame, held = self._without_policy(session, result)
-        self._keep(session, held, reason, parameters, frame)
+        self._keep(session, held, reason, parameters, frame, control=control)
         return frame
+
+    def _drawn(self, fit: Fit, applied: Callable[[], object]) -> Fit:
+        """A control run, unless the policy could not have been applied: `applied` tries to, and runs nothing."""
+        try:
+            applied()
+        except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
+            return Fit(ORIGINAL, _not_applied(error))
+        return fit
 
     def _without_policy(self, session: PolicySession, frame: DataFrame) -> tuple[DataFrame, Policy]:
         try:
@@ -215,22 +235,25 @@ class Tuned:
     def _for_job(self, policy: Policy, *, declared: bool, waits: bool) -> tuple[PolicySession, str]:
         """A session for a job that builds its own frames, and why the policy is not applied to it."""
         try:
-            session = self._open(policy)
-            if not declared:
-                session.check_functions()
-            session.renew_all()
-            if waits:
-                session.suspend()
+            return self._ready(policy, declared=declared, waits=waits), ""
         except Exception as error:  # noqa: BLE001  # second attempt: original, which needs none of these steps
             return self._open(ORIGINAL), _not_applied(error)
-        return session, ""
 
-    def _fitting(self, parameters: Mapping[str, Any] | None) -> tuple[Policy, str]:
+    def _ready(self, policy: Policy, *, declared: bool, waits: bool) -> PolicySession:
+        session = self._open(policy)
+        if not declared:
+            session.check_functions()
+        session.renew_all()
+        if waits:
+            session.suspend()
+        return session
+
+    def _fitting(self, parameters: Mapping[str, Any] | None) -> Fit:
         """What of the policy in force was proven for this session and these values, and why the rest was not."""
         try:
             return fitting_policy(self._found, self._spark, parameters)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            return ORIGINAL, _not_applied(error)
+            return Fit(ORIGINAL, _not_applied(error))
 
     def _open(self, policy: Policy) -> PolicySession:
         from planopt_assets.engine.user_job.policy_session import PolicySession
@@ -240,16 +263,23 @@ class Tuned:
         return PolicySession(self._spark, policy, tables, proven)
 
     def _keep(
-        self, session: PolicySession, policy: Policy, reason: str, parameters: Mapping[str, Any] | None, frame: Any
+        self,
+        session: PolicySession,
+        policy: Policy,
+        reason: str,
+        parameters: Mapping[str, Any] | None,
+        frame: Any,
+        *,
+        control: bool,
     ) -> None:
         given = tuple(sorted((parameters or {}).items()))
         bindings = self._found.query.bindings if self._found.query else ()
         binding = next((number for number, declared in enumerate(bindings) if declared == given), None)
-        self._log.keep(Use(session, policy, reason, binding, frame))
-        self._tell(policy, reason)
+        self._log.keep(Use(session, policy, reason, binding, frame, control))
+        self._tell(policy, reason, control=control)
 
-    def _tell(self, policy: Policy, reason: str) -> None:
-        self.policy, self.reason = policy, reason
+    def _tell(self, policy: Policy, reason: str, *, control: bool = False) -> None:
+        self.policy, self.reason, self.control = policy, reason, control
         query = self._found.query_id
         if not reason:
             LOG.info("%s runs under generation %d: %s", query, self.generation, policy.describe())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from planopt_assets.decide.decide import cannot_tell, decide
 from planopt_assets.decide.history import PastVerdicts
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.promotion import in_force
 from planopt_assets.model.verdict import NOT_TRIED
 from planopt_assets.observe.evidence import evidence_of
 from planopt_assets.promote.chain import taken_back
@@ -18,7 +20,8 @@ from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
-    from planopt_assets.model.stamp import Stamp
+    from planopt_assets.model.policy import Policy
+    from planopt_assets.model.promotion import Chain
     from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
@@ -50,7 +53,8 @@ def history_of(standing: Standing) -> PastVerdicts:
     The same holds for what was taken back: a policy that watch reverts tomorrow was accepted today.
     """
     seen = standing.artifacts[-1].stamp
-    gone = _taken_back(standing, seen)
+    chain = tuple(takewhile(lambda p: seen.later_than(p.stamp), standing.chain))
+    gone = _taken_back(standing, chain)
     return PastVerdicts(
         standing.canonical_fingerprint,
         standing.context_hash,
@@ -58,7 +62,7 @@ def history_of(standing: Standing) -> PastVerdicts:
         tuple(
             PastVerdict(v, v.stamp.second, gone.get(v.id) if v.accepted else None, v.stamp.sequence)
             for v in standing.past_verdicts
-            if _is_about_original(v)
+            if _is_about_original(v, in_force(chain), gone)
             and seen.later_than(v.stamp)
             and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
         ),
@@ -67,18 +71,19 @@ def history_of(standing: Standing) -> PastVerdicts:
     )
 
 
-def _is_about_original(verdict: Verdict) -> bool:
-    """Whether it tells how a policy compares with original.
+def _is_about_original(verdict: Verdict, held: Policy, gone: Collection[str]) -> bool:
+    """Whether it tells how a policy compares with original, or was taken back, which is remembered too.
 
-    A confirmation that fails takes the policy back, which is remembered. A part that could not be left out without a
-    loss may still be worth trying by itself, once the combination is gone.
+    A confirmation that fails takes the policy back. A part that could not be left out without a loss may still be worth
+    trying by itself, once the combination is gone. So may what was better than a combination that is gone.
     """
-    return not verdict.confirms and (verdict.accepted or not verdict.leaves_out)
+    if verdict.confirms:
+        return False
+    return not verdict.leaves_out or (verdict.accepted and (verdict.counts_beside(held) or verdict.id in gone))
 
 
-def _taken_back(standing: Standing, seen: Stamp) -> dict[str, TakenBack]:
+def _taken_back(standing: Standing, chain: Chain) -> dict[str, TakenBack]:
     """By verdict, from the generations that were there when these inputs were observed."""
-    chain = tuple(takewhile(lambda p: seen.later_than(p.stamp), standing.chain))
     policies = {v.id: v.policy for v in standing.past_verdicts}
     return {
         verdict_id: TakenBack(

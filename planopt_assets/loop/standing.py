@@ -17,6 +17,7 @@ from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.steps import planned_steps
 from planopt_assets.model.decision import SAVINGS
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.promotion import in_force
 from planopt_assets.model.workload import NO_LIMITS, SIMILAR, Knobs
 from planopt_assets.promote.chain import spent
 from planopt_assets.promote.confirmation import cost_s
@@ -176,11 +177,14 @@ class Standing:
 
     @property
     def to_leave_out(self) -> tuple[Policy, ...]:
-        """What is left to try of the policy in force without one of its parts, once it is confirmed."""
+        """What is left to try of the policy in force without one of its parts, once it is confirmed.
+
+        Nothing while it is suspended: who is better than the whole may still be worse than original there.
+        """
         confirmed = self.confirmation is not None and self.confirmation.state == "confirmed"
         if not confirmed or self.promoted_by is None or self.promoted_by.gain is None:
             return ()
-        if self.mode == "observe" or self.vetoed or not self.captured:
+        if self.mode == "observe" or self.not_applied or not self.captured:
             return ()
         told = {v.policy for v in self.past_verdicts if v.leaves_out and v.stamp.later_than(self.promoted_by.stamp)}
         dropped = {c.policy for c in self.candidates if not c.kept}
@@ -257,8 +261,10 @@ class Standing:
         return min(proven, key=_by_proven_gain, default=None)
 
     def _doubt(self, verdict: Verdict) -> str:
-        """Why a verdict promotes nothing: its own criteria, or the veto."""
+        """Why a verdict promotes nothing: its own criteria, the veto, or that it was compared with what is gone."""
         against = objections(verdict.policy, self.limits) if verdict.accepted else ()
+        if not verdict.counts_beside(in_force(self.chain)):
+            return "it was compared with a policy that is not in force"
         return verdict.judgement.doubt or (against[0] if against else "")
 
     def _counts_as(self, verdict: Verdict) -> str:

@@ -13,6 +13,13 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 Pairs = tuple[tuple[str, str], ...]
 
+SMALL = 4 << 20
+"""Bytes of a table below which its size does not matter to a plan: smaller ones count as this size.
+
+Spark itself counts every file as at least this much when it makes splits (`spark.sql.files.openCostInBytes`). Twice as
+much is still below what it broadcasts unasked (10 MiB), and an eighth of the partition it aims at (64 MiB).
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class TableState:
@@ -61,10 +68,10 @@ class Conditions:
         """Why the evidence does not hold for the tables as they are now. Empty if it does.
 
         >>> side = Condition("broadcast(join0.right d)", ("days",), memory=True)
-        >>> proven = Circumstances(tables=(TableState("days", "id-1", 10), TableState("sales", "id-2", 9_000)))
-        >>> now = [TableState("days", "id-1", 1_000), TableState("sales", "id-2", 9_100)]
+        >>> proven = Circumstances(tables=(TableState("days", "id-1", 5_000), TableState("sales", "id-2", 9_000_000)))
+        >>> now = [TableState("days", "id-1", 80_000_000), TableState("sales", "id-2", 9_100_000)]
         >>> Conditions(proven, (side,)).suspended_by(now, 2.0)
-        'broadcast(join0.right d) was proven with 10 bytes in days, which has 1,000 now (more than x2 apart)'
+        'broadcast(join0.right d) was proven with 5,000 bytes in days, which has 80,000,000 now (more than x2 apart)'
         """
         then, now = {t.name: t for t in self.proven.tables}, {t.name: t for t in tables}
         for name in sorted(then.keys() & now.keys()):
@@ -73,7 +80,7 @@ class Conditions:
         for one in self.parts:
             for name in one.tables:
                 before, after = self.proven.sizes.get(name), now[name].bytes if name in now else None
-                if before is not None and after is not None and not within(before, after, factor):
+                if before is not None and after is not None and not within(*at_least_small(before, after), factor):
                     return (
                         f"{one.part} was proven with {before:,} bytes in {name}, which has {after:,} now "
                         f"(more than x{factor:g} apart)"
@@ -184,6 +191,15 @@ def within(one: int, other: int, factor: float) -> bool:
     (True, False, True)
     """
     return max(one, other) <= factor * min(one, other)
+
+
+def at_least_small(one: int, other: int) -> tuple[int, int]:
+    """Two sizes of a table, as far as they matter to a plan.
+
+    >>> at_least_small(3_000, 9_000), at_least_small(3_000, 80_000_000)
+    ((4194304, 4194304), (4194304, 80000000))
+    """
+    return max(one, SMALL), max(other, SMALL)
 
 
 def _is(value: Any, kind: type[T]) -> T:

@@ -46,12 +46,14 @@ class Gain:
     def after(self, before: Gain) -> Gain:
         """Of two changes, one after the other: this one was measured where the other was made before.
 
+        Either interval may miss the truth, so their chances to miss add up.
+
         >>> Gain("cpu", 0.9, 0.8, 0.95, 0.99).after(Gain("cpu", 0.5, 0.4, 0.8, 0.97)).describe()
-        'cpu -55% (-68% to -24% at 97%)'
+        'cpu -55% (-68% to -24% at 96%)'
         """
         known = [c for c in (self.confidence, before.confidence) if c is not None]
         ratio, low, high = self.ratio * before.ratio, self.low * before.low, self.high * before.high
-        return Gain(self.metric, ratio, low, high, min(known, default=None))
+        return Gain(self.metric, ratio, low, high, 1 - sum(1 - c for c in known) if known else None)
 
     def describe(self) -> str:
         """
@@ -173,6 +175,14 @@ class Verdict:
     def leaves_out(self) -> bool:
         """A trial of the policy in force without one of its parts, against the policy in force."""
         return self.purpose == "leave_out"
+
+    def counts_beside(self, in_force: Policy) -> bool:
+        """Whether it tells how its policy compares with original, as long as this one is in force.
+
+        Without a part it was better than the whole, and the whole was better than original. If the whole was taken back
+        since, nothing is known of the rest.
+        """
+        return not self.leaves_out or self.policy.within(in_force)
 
     @property
     def proven(self) -> bool:

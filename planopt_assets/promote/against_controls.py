@@ -59,6 +59,7 @@ class Ranked:
     known_at: Execution  # its last neighbour
     factors: tuple[float, ...]  # of `change_evidence`
     ratio: float  # policy over control
+    dearer: bool  # than most of its neighbours
 
 
 def ranked_controls(
@@ -88,7 +89,8 @@ class _Run:
 def _ranked(runs: Sequence[_Run], at: int, neighbours: Sequence[int], limit: float) -> Ranked:
     own, around = runs[at].cost, median(runs[i].cost for i in neighbours) * limit
     ratio = around / own if own < math.inf else 0.0
-    return Ranked(runs[at].run, runs[neighbours[-1]].run, _factors(runs, at, neighbours), ratio)
+    dearer = sum(runs[i].cost < own for i in neighbours) > len(neighbours) / 2
+    return Ranked(runs[at].run, runs[neighbours[-1]].run, _factors(runs, at, neighbours), ratio, dearer)
 
 
 def _moment(run: Execution) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Literal
 
 from planopt_assets.decide.history import RETRY_AFTER_DAYS
@@ -110,7 +111,7 @@ def lifecycle(
         return Lifecycle(policy, "reverted", left.reason, retry_after_days=days)
     if verdict is not None:
         outcome: dict[str, PolicyState] = {"accept": "accepted", "reject": "rejected", "inconclusive": "inconclusive"}
-        days = None if verdict.accepted else retry_after_days.get(verdict.outcome)
+        days = None if verdict.accepted else _waits([v for v in verdicts if v.policy == policy], retry_after_days)
         return Lifecycle(policy, outcome[verdict.outcome], verdict.reason, retry_after_days=days)
     candidate = next((c for c in reversed(candidates) if c.policy == policy), None)
     if candidate is None:
@@ -118,3 +119,10 @@ def lifecycle(
     if not candidate.kept:
         return Lifecycle(policy, "dropped", candidate.reason)
     return Lifecycle(policy, "verifying" if policy.id in tried else "candidate", candidate.reason)
+
+
+def _waits(of_policy: Sequence[Verdict], days: Mapping[Any, int]) -> int | None:
+    """Days until a retry. As history has it: each trial in a row without a clear answer doubles them."""
+    known, tried = days.get(of_policy[-1].outcome), [v for v in of_policy if not v.confirms and not v.leaves_out]
+    unclear = len(list(takewhile(lambda v: v.outcome == "inconclusive", reversed(tried))))
+    return None if known is None else known * 2 ** max(0, unclear - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from planopt_assets.model.conditions import at_least_small
 from planopt_assets.model.execution import Execution
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.stamp import Stamp
@@ -75,9 +76,10 @@ class ProvenLevels:
             for name in names
             if (value := row.counter(name)) and (before := self.level(name, row.binding, original=original))
         ]
-        if "table_bytes" in names:  # each table by itself: a small one may have grown much
+        if "table_bytes" in names:  # each table by itself: beside a large one another may have grown much
             then = dict(next((r.table_sizes for r in (*self._policy, *self._original) if r.table_sizes), ()))
-            found += [size / before for table, size in row.table_sizes if (before := then.get(table))]
+            sizes = [at_least_small(size, then[table]) for table, size in row.table_sizes if table in then]
+            found += [now / before for now, before in sizes]
         return found
 
     def _moved(self, name: str, binding: int | None, sizes: tuple[str, ...], after: Stamp | None) -> float:

@@ -149,6 +149,10 @@ def _accepted(link: _Link, event: Accept, where: str) -> Promotion:
             where=where,
             fix=look,
         )
+    if not verdict.counts_beside(in_force(link.chain)):
+        raise VerdictStale(
+            f"verdict {event.verdict_id} compares with the whole policy, which is not in force", where=where, fix=look
+        )
     if verdict.input_fingerprint != event.inputs and event.verdict_id not in event.carried:
         raise VerdictStale(f"verdict {event.verdict_id} was given on other inputs", where=where, fix=look)
     if event.verdict_id in spent(link.chain, by_hand=event.by_hand):

@@ -82,7 +82,7 @@ def regression(
     if slower := _slower_than_controls(proven, later, control, limits, objective):
         return slower
     runs = [row for row in later if proven.comparable(row) and not row.disturbed]
-    return _dearer(proven, runs, limits) or _slower(proven, runs, limits) or _outgrown(proven, runs, limits)
+    return _dearer(proven, runs, limits) or slower_than_trials(proven, runs, limits) or _outgrown(proven, runs, limits)
 
 
 def _slower_than_controls(
@@ -167,7 +167,7 @@ def _beyond(row: Execution, counter: _Counter, proven: ProvenLevels, limits: Lim
     )
 
 
-def _slower(proven: ProvenLevels, runs: Sequence[Execution], limits: Limits) -> Regression | None:
+def slower_than_trials(proven: ProvenLevels, runs: Sequence[Execution], limits: Limits) -> Regression | None:
     """A clock far above the trials, in more runs than chance explains.
 
     Without controls nobody knows what original would take on this machine and day. So a run counts only if it is far

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from planopt_assets.model.verdict import Verdict
 
@@ -59,6 +60,10 @@ class ErrorBudget:
         """After one more trial. One that was settled before any clock was looked at costs nothing."""
         return ErrorBudget(self.looked + 1, self.spent + spent) if spent else self
 
+    def after_all(self, spent: Iterable[float | None]) -> ErrorBudget:
+        """After these trials, in any order: a trial's share goes by how many there were before it."""
+        return reduce(ErrorBudget.after, spent, self)
+
 
 FULL_BUDGET = ErrorBudget()
 """Of a query that was never tried."""
@@ -69,8 +74,5 @@ def budget_left(verdicts: Iterable[Verdict], canonical_fingerprint: str | None) 
 
     Verdicts of planopt before it kept a budget are not counted: they say nothing about what they spent.
     """
-    budget = FULL_BUDGET
-    for verdict in verdicts:
-        if verdict.canonical_fingerprint == canonical_fingerprint:
-            budget = budget.after(verdict.error_spent)
-    return budget
+    own = (v for v in verdicts if v.canonical_fingerprint == canonical_fingerprint)
+    return FULL_BUDGET.after_all(v.error_spent for v in own)

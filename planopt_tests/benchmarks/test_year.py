@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -90,3 +91,11 @@ def test_the_command_prints_a_table_and_fails_where_an_aim_is_missed(
     monkeypatch.setattr("benchmarks.year.KINDS", (impossible,))
     assert main(asked) == 1
     assert "missed" in capsys.readouterr().out
+
+
+def test_history_lets_no_candidate_be_tried_again_on_tables_that_have_hardly_moved() -> None:
+    """Without it, every candidate would be tried every night, and a gain would be found by trying often enough."""
+    lived = life(Truth(1.2, 1.2), 29, candidates=1)  # rejected: not asked again before the tables have moved
+    assert [v.outcome for v in lived.verdicts] == ["reject"]
+    unclear = [v for v in life(Truth(0.96, 0.96), 9, candidates=1).verdicts if not v.confirms]
+    assert all(later.stamp.second - v.stamp.second >= 3 * 86_400 for v, later in pairwise(unclear))

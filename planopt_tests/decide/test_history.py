@@ -108,6 +108,15 @@ def test_an_unclear_trial_is_remembered_too() -> None:
     assert memory.reason == "tried without a clear answer before: noise (ver-1-q-can_1)"
 
 
+def test_the_arithmetic_says_how_long_it_really_waits() -> None:
+    unclear = [
+        changed(REJECTED, outcome="inconclusive", judged_at=NOW - days * DAY_S, id=f"ver-{days}") for days in (9, 5, 1)
+    ]
+    memory = recall(FEWER, history(*unclear), NOW)
+    assert memory is not None
+    assert dict(memory.arithmetic)["retry_after_days"] == 12  # 3, doubled after the second and after the third
+
+
 def test_another_policy_is_not_held_back_by_it() -> None:
     assert recall(Policy.of({SHUFFLE: "4"}), history(REJECTED), NOW) is None
     assert recall(BOTH, history(REJECTED), NOW) is None

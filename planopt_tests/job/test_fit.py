@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Workload
 from planopt_assets.promote.dependence import COMPARED, conditions_of
+from planopt_assets.store import control_claims
 from planopt_tests.job.user_job import BY_SHOP, THREE, counts, plan_of, production
 from planopt_tests.promoted import chain, promote_by_hand
 
@@ -56,7 +58,7 @@ def test_where_everything_fits_the_policy_is_applied(session: SparkSession, work
 
 def test_a_table_that_outgrew_the_evidence(session: SparkSession, workload: Workload, tables: Path) -> None:
     promote(workload, here(session, workload))
-    grown = session.range(200_000).selectExpr("id AS shop", "uuid() AS note", "id AS id")
+    grown = session.range(500_000).selectExpr("id AS shop", "uuid() AS note", "id AS id")
     grown.write.format("delta").mode("append").option("mergeSchema", "true").save(str(tables / "data" / "sales"))
     query = tuned(session, "by_shop", workload)
     assert ", 200), ENSURE" in plan_of(query.sql())
@@ -119,12 +121,15 @@ def test_another_spelling_of_a_setting_and_one_that_the_policy_sets_itself_do_no
     assert query.reason == ""
 
 
-@pytest.mark.parametrize("kind", ["filtered", "older", "local", "another table"])
+@pytest.mark.parametrize("kind", ["filtered", "computed", "renamed", "cast", "older", "local", "another table"])
 def test_a_name_that_means_something_else(session: SparkSession, workload: Workload, tables: Path, kind: str) -> None:
     promote(workload, here(session, workload))
     reader = session.read.format("delta")
     meaning = {
         "filtered": lambda: reader.load(str(tables / "data" / "sales")).where("shop > 3"),
+        "computed": lambda: reader.load(str(tables / "data" / "sales")).selectExpr("id", "shop % 2 AS shop"),
+        "renamed": lambda: reader.load(str(tables / "data" / "sales")).selectExpr("shop AS id", "id AS shop"),
+        "cast": lambda: reader.load(str(tables / "data" / "sales")).selectExpr("id", "CAST(shop AS STRING) AS shop"),
         "older": lambda: reader.option("versionAsOf", 0).load(str(tables / "data" / "sales")),
         "local": lambda: session.createDataFrame([(1, 7)], "shop bigint, id bigint"),
         "another table": lambda: reader.load(str(tables / "data" / "shops")),
@@ -137,9 +142,16 @@ def test_a_name_that_means_something_else(session: SparkSession, workload: Workl
     assert found == "200"
 
 
-def test_a_view_that_only_reads_the_table_is_the_table(session: SparkSession, workload: Workload, tables: Path) -> None:
+@pytest.mark.parametrize("columns", ["*", "shop, id", "`SHOP`"])
+def test_a_view_that_only_reads_the_table_is_the_table(
+    session: SparkSession, workload: Workload, tables: Path, columns: str
+) -> None:
     promote(workload, here(session, workload))
-    session.read.format("delta").load(str(tables / "data" / "sales")).createOrReplaceTempView("sales")
+    source = str(tables / "data" / "sales")
+    if columns == "*":
+        session.read.format("delta").load(source).createOrReplaceTempView("sales")
+    else:
+        session.sql(f"CREATE OR REPLACE TEMP VIEW sales AS SELECT {columns} FROM delta.`{source}`")
     query = tuned(session, "by_shop", workload)
     query.sql()
     assert (query.policy, query.reason) == (THREE, "")
@@ -168,6 +180,35 @@ def test_parameter_values_that_nobody_tried(session: SparkSession, workload: Wor
     query = tuned(session, "one_shop", willing)
     query.sql(args={"shop": 4})
     assert (query.policy, query.reason) == (THREE, "")
+
+
+def test_a_run_that_would_not_have_run_under_the_policy_is_no_control(
+    session: SparkSession, workload: Workload, tables: Path
+) -> None:
+    """A job over a part of the rows, or in another session, is no measure for the runs under the policy."""
+    always = replace(workload, control_share=1.0)
+    promote(workload, here(session, workload))
+    small = session.newSession()
+    small.read.format("delta").load(str(tables / "data" / "sales")).where("shop > 3").createOrReplaceTempView("sales")
+    elsewhere = session.newSession()
+    elsewhere.conf.set("spark.sql.adaptive.enabled", "false")
+    told = []
+    for user, reason in ((small, "sales is not the table it was proven on"), (elsewhere, "adaptive.enabled=true")):
+        control_claims._LAST.clear()
+        shutil.rmtree(Path(workload.store) / control_claims.FOLDER, ignore_errors=True)
+        with tuned(user, "by_shop", always) as query:
+            query.sql().collect()
+            query.run(lambda copy: copy.table("sales").groupBy("shop").count()).collect()
+        runs_as_original(query, reason)
+        told.append(query.facts()["control"])
+    control_claims._LAST.clear()
+    shutil.rmtree(Path(workload.store) / control_claims.FOLDER)
+    with tuned(session, "by_shop", always) as query:
+        query.sql().collect()
+        query.run(lambda copy: copy.table("sales").groupBy("shop").count()).collect()
+    assert [*told, query.facts()["control"]] == [False, False, True]
+    rows = [(r["policy_id"], r["control"]) for r in production(workload)]
+    assert rows == [*[(ORIGINAL.id, False)] * 4, *[(ORIGINAL.id, True)] * 2]
 
 
 def test_little_memory_leaves_out_a_broadcast(session: SparkSession, workload: Workload) -> None:

@@ -231,14 +231,26 @@ def grow(folder: Path, rows: int) -> None:
 def test_a_policy_is_not_applied_to_a_table_that_outgrew_its_evidence(sized: Workload, tmp_path: Path) -> None:
     found = ask(sized)
     assert (found.policy, found.reason, len(found.proven)) == (FEWER, "", 1)
-    grow(tmp_path, 200_000)
+    grow(tmp_path, 2_000_000)
     found = ask(sized)
     assert found.reason.startswith("generation 1 is suspended: spark.sql.shuffle.partitions was proven with ")
     assert (found.failure, found.proven, found.observable) == (None, (), True)
 
 
+def test_a_table_of_a_few_kilobytes_may_grow_many_times_over(sized: Workload, tmp_path: Path) -> None:
+    grow(tmp_path, 20_000)
+    assert ask(sized).reason == ""
+
+
+def test_a_run_while_the_policy_is_suspended_is_no_control(sized: Workload, tmp_path: Path) -> None:
+    always = replace(sized, control_share=1.0)
+    grow(tmp_path, 2_000_000)
+    found = read_in_force(always, "q", timeout_s=60, run_id="run")
+    assert (found.control, found.reason.startswith("generation 1 is suspended: ")) == (False, True)
+
+
 def test_the_factor_of_the_workload_counts(sized: Workload, tmp_path: Path) -> None:
-    grow(tmp_path, 200_000)
+    grow(tmp_path, 2_000_000)
     assert ask(replace(sized, similar_within=1e6)).reason == ""
 
 

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planopt_assets.errors import VerdictStale
 from planopt_assets.loop.decisions import history_of
+from planopt_assets.loop.proof import Proof
+from planopt_assets.loop.stages import validate as stage
 from planopt_assets.loop.stages.validate import _after, _asked
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.steps import step
+from planopt_assets.model.conditions import Circumstances
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.verdict import Verdict
 from planopt_assets.promote.confirmation import Confirmation, confirmation
+from planopt_assets.promote.transitions import Accept, Event, next_generation
+from planopt_assets.store.codecs.deciding import VERDICTS
+from planopt_assets.validate.error_budget import FULL_BUDGET, ErrorBudget
 from planopt_tests.loop.fake_workspace import HALF_THE_WORK, FakeWorkspace, experiment, working
-from planopt_tests.promote.events import accept, chain_of
+from planopt_tests.promote.events import REGRESSED, accept, chain_of
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, standing, verdict
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.run import Run
+    from planopt_assets.model.candidate import Candidate
+    from planopt_assets.store.codecs.codec import AnyCodec
 
 pytestmark = pytest.mark.fast
 
@@ -66,8 +82,12 @@ TRIED = [verdict(p, "reject", purpose="leave_out", verdict_id=f"ver-{p.id}", rec
         in_force(candidates=[candidate(OTHER, kept=False), candidate(FEWER, kept=False)]),
         in_force(mode="observe"),
         in_force(promoted_by=verdict(BOTH, gain_metric=None)),
+        in_force(suspended="sales grew", candidates=[candidate(BOTH)], verdicts=[verdict(BOTH, "inconclusive")]),
     ],
-    ids=["no combination, or not worth it", "not confirmed", "tried", "the plan stays", "only looks", "gain unknown"],
+    ids=[
+        *("no combination, or not worth it", "not confirmed", "tried", "the plan stays", "only looks", "gain unknown"),
+        "the policy in force is not proven on these inputs",
+    ],
 )
 def test_otherwise_nothing_is_left_out(found: Standing) -> None:
     assert found.unplanned == ()
@@ -101,11 +121,41 @@ def test_its_gain_is_told_against_original_so_that_it_goes_before_the_combinatio
     assert in_force(verdicts=[better], carried=[PROOF]).to_promote == better
 
 
-def test_a_part_that_could_not_be_left_out_may_be_tried_by_itself_later() -> None:
+KEPT = verdict(OTHER, purpose="leave_out", recorded_at=LATE)
+"""Better than the combination; of original it says nothing."""
+
+
+def remembered(*events: Event) -> list[Verdict]:
     seen = artifact(recorded_at=datetime(2026, 3, 1, tzinfo=UTC))
-    kept = verdict(OTHER, purpose="leave_out", recorded_at=LATE)
-    history = history_of(standing(artifacts=[seen], past_verdicts=[TRIED[0], kept]))
-    assert [v.verdict for v in history.verdicts] == [kept]
+    told = history_of(standing(artifacts=[seen], past_verdicts=[TRIED[0], KEPT], chain=chain_of(*events)))
+    return [v.verdict for v in told.verdicts]
+
+
+def test_a_part_that_could_not_be_left_out_may_be_tried_by_itself_later() -> None:
+    assert remembered(accept(BOTH)) == [KEPT]
+
+
+def test_what_was_better_than_the_combination_counts_only_as_long_as_the_combination_does() -> None:
+    assert remembered(accept(BOTH), REGRESSED) == []  # it may be tried against original
+    given = {"verdicts": [KEPT], "past_verdicts": [PROOF, KEPT], "mode": "auto"}
+    assert in_force(**given).to_promote == KEPT
+    reverted = chain_of(accept(BOTH), REGRESSED)
+    assert in_force(**given, chain=reverted).to_promote is None
+    assert in_force(**given, chain=reverted).promotable(by_hand=True) is None
+    assert in_force(past_verdicts=[PROOF, KEPT], carried=[KEPT], chain=reverted).best is None
+
+
+def test_nor_does_the_state_machine_put_it_in_force_then() -> None:
+    event = Accept(KEPT.id, KEPT.candidate_id, "inp_1", (PROOF, KEPT))
+    assert next_generation("demo", "q", chain_of(accept(BOTH)), event).policy == OTHER
+    for chain in ((), chain_of(accept(BOTH), REGRESSED)):
+        with pytest.raises(VerdictStale, match="which is not in force"):
+            next_generation("demo", "q", chain, event)
+
+
+def test_one_that_was_taken_back_itself_is_remembered_as_that() -> None:
+    better = Accept(KEPT.id, KEPT.candidate_id, "inp_1", (PROOF, KEPT))
+    assert remembered(accept(BOTH), better, REGRESSED) == [KEPT]
 
 
 def test_a_trial_against_the_policy_in_force_confirms_and_takes_back_nothing() -> None:
@@ -114,3 +164,34 @@ def test_a_trial_against_the_policy_in_force_confirms_and_takes_back_nothing() -
     found = confirmation(chain[-1], [proof, TRIED[0]])
     assert found is not None
     assert found.state == "open"
+
+
+def test_two_experiments_of_one_stage_do_not_spend_the_same_share_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new candidate is tried, and then a part is left out: the second trial may err less than the first."""
+    third = Policy.of({"spark.sql.files.maxPartitionBytes": "33554432"})
+    fake = FakeWorkspace(working({ORIGINAL: 3.0, third: 1.5, BOTH: 2.0, FEWER: 1.5}, {}))
+    given = list[float]()
+
+    def made(run: Run, found: Standing, candidates: list[Candidate], purpose: str, error: ErrorBudget) -> Any:
+        given.append(error.available)
+        baseline = fake.arm(BOTH) if purpose == "leave_out" else None
+        done = experiment(fake, candidates[0].policy, error=error, baseline=baseline)
+        return SimpleNamespace(run=lambda: done.judged, trials=done.trials, stranded=None)
+
+    monkeypatch.setattr(stage, "_experiment", made)
+    monkeypatch.setattr(stage, "proof_of", lambda run, found: Proof(Circumstances(), ()))
+    kept: dict[AnyCodec, list[Any]] = {}
+    run = SimpleNamespace(
+        workspace=SimpleNamespace(sessions_lost=0, cores=2, revive=lambda: None),
+        workload=SimpleNamespace(seed=7),
+        deadline=math.inf,
+        progress=lambda *words: None,
+        event_id=lambda *parts: "-".join(parts),
+        append=lambda name, rows: kept.update(rows),
+    )
+    found = in_force(candidates=[candidate(third), candidate(FEWER)])
+    stage.try_candidates(run, [(found, _asked(found), step(found, "validate"))])  # type: ignore[arg-type]
+    spent = [v.error_spent for v in kept[VERDICTS]]
+    assert [v.purpose for v in kept[VERDICTS]] == ["try", "leave_out"]
+    assert all(spent)
+    assert given == [FULL_BUDGET.available, FULL_BUDGET.after(spent[0]).available]

@@ -93,12 +93,12 @@ def needs(found: Standing) -> dict[str, str]:
 
 @pytest.fixture
 def grown(written: WrittenStore, tmp_path: Path) -> WrittenStore:
-    """Promoted on ten rows; now there are two hundred thousand."""
+    """Promoted on ten rows; now there are two millions, more than what counts as small."""
     written.observe(QUERY, "r1")
     decide(written, "r1")
     judge(written, "r1", conditions_now(written))
     assert (standing(written).suspended, standing(written).state) == ("", "accepted")
-    commit(tmp_path, 200_000)
+    commit(tmp_path, 2_000_000)
     return written
 
 

@@ -51,6 +51,10 @@ STATES: dict[str, tuple[Lifecycle | None, Lifecycle | None]] = {
         state_of(verdict_of(A, outcome="inconclusive")),
         Lifecycle(A, "inconclusive", REASON["inconclusive"], retry_after_days=7),
     ),
+    "inconclusive three times in a row": (
+        state_of(*(verdict_of(A, n, outcome="inconclusive") for n in (1, 2, 3))),
+        Lifecycle(A, "inconclusive", REASON["inconclusive"], retry_after_days=28),
+    ),
     "accepted, not in force": (state_of(verdict_of(A)), Lifecycle(A, "accepted", REASON["accept"])),
     "accepted and in force": (
         state_of(verdict_of(A), chain=chain_of(accept(A))),

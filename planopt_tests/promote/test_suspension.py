@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from planopt_assets.errors import NothingToChange
-from planopt_assets.model.conditions import Circumstances, Condition, Conditions, TableState
+from planopt_assets.model.conditions import SMALL, Circumstances, Condition, Conditions, TableState
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import Chain
 from planopt_assets.model.signals import Join, JoinInput
@@ -102,6 +102,25 @@ def test_a_policy_is_suspended_when_what_it_depends_on_is_of_another_size(
     chain = accepted(policy, conditions(policy))
     assert (suspension(chain, tables(**grown), 2.0) == "") is holds
     assert suspension(chain, tables(), 2.0) == ""  # the sizes have returned
+
+
+@pytest.mark.parametrize("policy", [FEWER, BROADCAST, MERGED], ids=["partitions", "broadcast", "merge"])
+@pytest.mark.parametrize(
+    ("before", "after", "holds"),
+    [
+        (3_000, 9_000, True),
+        (9_000, 3_000, True),
+        (0, 2 * SMALL, True),
+        (3_000, 2 * SMALL, True),
+        (3_000, 2 * SMALL + 1, False),
+        (2 * SMALL + 1, 0, False),
+        (SMALL + 1, 2 * SMALL + 3, False),
+    ],
+)
+def test_sizes_below_what_matters_to_spark_count_as_that(policy: Policy, before: int, after: int, holds: bool) -> None:
+    proven = replace(PROVEN, tables=(replace(DAYS, bytes=before), SALES))
+    chain = accepted(policy, conditions(policy, proven))
+    assert (suspension(chain, [replace(DAYS, bytes=after), SALES], 2.0) == "") is holds
 
 
 def test_the_reason_names_the_part_the_table_and_both_sizes() -> None:

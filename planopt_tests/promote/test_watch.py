@@ -121,6 +121,17 @@ def test_one_fast_run_with_more_tasks_on_more_cores_reverts_nothing() -> None:
     assert watched(ran("exe-1", tasks=400)) != ""
 
 
+def test_a_small_table_that_grew_a_hundredfold_moves_no_limit() -> None:
+    """It is no reason to read three times as much of the large one."""
+    proven = [replace(run, table_sizes=(("days", 1_000), ("sales", 1000 * MB))) for run in trials()]
+    dear = replace(ran("obs-1", scan_bytes=300 * MB), table_sizes=(("days", 100_000), ("sales", 1000 * MB)))
+    found = regression(proven, [dear] * 3)
+    assert found is not None
+    assert found.reason.startswith("scan_bytes 314,572,800 in obs-1: 104,857,600 proven, inputs x1.00")
+    large = replace(dear, table_sizes=(("days", 1_000), ("sales", 4000 * MB)))
+    assert regression(proven, [large] * 3) is None
+
+
 def test_the_reason_has_the_numbers() -> None:
     assert watched(ran("obs-1", shuffle_write_bytes=160 * MB, input_rows=1_200_000)) == (
         "shuffle_write_bytes 167,772,160 in obs-1: 83,886,080 proven, inputs x1.20, original moved x1.00, "

@@ -5,6 +5,8 @@ A name may stand for a view with a filter, for an older version, or for another 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
     from planopt_assets.model.conditions import TableState
     from planopt_assets.model.workload import Table
 
-_TRANSPARENT = ("SubqueryAlias", "View", "Project")  # they change no rows
+_TRANSPARENT = ("SubqueryAlias", "View")  # they change neither rows nor values
+_NAME = r"(?P<name>(?:(?! AS )[^#,])+)#\d+L?"
+_PADDED = rf"staticinvoke\([^#]*CharVarcharCodegenUtils[^#]*readSidePadding, {_NAME}, .*\)"  # of a CHAR column
+_PASSED_ON = re.compile(
+    rf"(?:{_NAME}|cast\({_NAME.replace('name', 'cast')} as [^#]+\)|{_PADDED.replace('name', 'padded')})"
+    r"(?: AS (?:(?P=name)|(?P=cast)|(?P=padded))#\d+L?)?",
+    re.IGNORECASE,
+)
+"""A column of a projection, as Spark writes it, that is the column below it under the same name."""
 
 
 class Meaning:
@@ -48,9 +58,11 @@ class Meaning:
     def _reads(self, frame: DataFrame, name: str) -> bool:
         execution: Any = frame._jdf.queryExecution()
         node = execution.analyzed()
-        while node.getClass().getSimpleName() in _TRANSPARENT:
+        while _passes_on(node):
             node = node.children().apply(0)
-        return node.getClass().getSimpleName() == "LogicalRelation" and self._table_id(node) == self._proven[name]
+        if node.getClass().getSimpleName() != "LogicalRelation" or self._table_id(node) != self._proven[name]:
+            return False
+        return _types(frame.schema.json()).items() <= _types(str(node.schema().json())).items()
 
     def _table_id(self, leaf: Any) -> str | None:
         """The id of the Delta table that a scan reads at its newest version. None: it reads something else."""
@@ -64,6 +76,22 @@ class Meaning:
             return self._pins.facts(location, location).table_id
         except PlanoptError:
             return None
+
+
+def _passes_on(node: Any) -> bool:
+    """Whether a node gives the rows below it, and of them only columns as they are.
+
+    A view casts every column to the type it had: whether that is another one now is seen in the schema.
+    """
+    kind = node.getClass().getSimpleName()
+    if kind == "Project":
+        return all(_PASSED_ON.fullmatch(column) for column in str(node.projectList().mkString("\n")).split("\n"))
+    return kind in _TRANSPARENT
+
+
+def _types(schema: str) -> dict[str, str]:
+    """By name in lower case. Whether a value may be NULL does not matter."""
+    return {f["name"].lower(): json.dumps(f["type"], sort_keys=True) for f in json.loads(schema)["fields"]}
 
 
 def _other(what: str) -> PolicyNotApplied:

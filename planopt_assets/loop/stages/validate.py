@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.candidate import Candidate
     from planopt_assets.model.trial import Trial
     from planopt_assets.store.codecs.codec import AnyCodec
+    from planopt_assets.validate.error_budget import ErrorBudget
 
 STAGE = "validate"
 
@@ -51,10 +52,12 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
             continue
         run.workspace.revive()
         lost, given, trials = run.workspace.sessions_lost, list[Verdict](), 0
+        error = standing.error_budget
         for candidates, purpose in experiments:
             run.progress(STAGE, query_id, _WORDS[purpose])
-            experiment = _experiment(run, standing, candidates, purpose)
+            experiment = _experiment(run, standing, candidates, purpose, error)
             answers = _answers(experiment, standing, purpose)
+            error = error.after_all(one.error_spent for one in answers)
             proof = proof_of(run, standing)
             judged = [_verdict(run, standing, one, purpose, proof) for one in answers]
             _keep(kept, run, standing, experiment.trials, judged)
@@ -131,7 +134,10 @@ def _keep(
     kept[VERDICTS] += verdicts
 
 
-def _experiment(run: Run, standing: Standing, candidates: list[Candidate], purpose: Purpose) -> Experiment:
+def _experiment(
+    run: Run, standing: Standing, candidates: list[Candidate], purpose: Purpose, error: ErrorBudget
+) -> Experiment:
+    """`error` is what the experiments before it have left."""
     observed = [a.observation_id for a in sorted(standing.artifacts, key=lambda a: a.binding)]
     walls = {e.id: e.counters.wall_ns / 1e9 for e in run.snapshot.read(EXECUTIONS, execution_id=observed)}
     digests = {d.observation_id: d.digest for d in run.snapshot.read(DETAILS, observation_id=observed)}
@@ -144,7 +150,7 @@ def _experiment(run: Run, standing: Standing, candidates: list[Candidate], purpo
         run_deadline=run.deadline,
         observed_wall_s=[walls[o] for o in observed],
         rules=run.rules,
-        error=standing.error_budget if purpose != "confirm" else None,
+        error=error if purpose != "confirm" else None,
         baseline=run.workspace.arm(in_force(standing.chain)) if purpose == "leave_out" else None,
     )
 
