@@ -15,8 +15,9 @@ from typing import Any
 from planopt_assets.model.alerts import Event, Incident, IncidentKind, Message
 
 FORMAT = 1
-MOST_FAILURES = 6
-FIRST_PAUSE_S = 60.0  # doubles with each failure: the last is tried after about an hour
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0  # doubles with each failure
+MOST_FAILURES = 174
+"""Six in the first hour, then one an hour for a week: a destination that is down over a long weekend still hears."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class Told:
     failures: int = 0
     failed_at: float = 0.0
     error: str = ""
+
+    @property
+    def failing(self) -> bool:
+        return not self.sent and self.failures > 0
 
     @property
     def given_up(self) -> bool:
@@ -54,10 +59,14 @@ Record = Mapping[str, Told]
 
 
 def read_record(text: str | None) -> dict[str, Told]:
-    content: Any = json.loads(text) if text else {}
-    return (
-        {one["incident_id"]: Told(**one) for one in content.get("told", [])} if content.get("format") == FORMAT else {}
-    )
+    """Empty for a record that is damaged, or that another planopt wrote: what is open is then told once more."""
+    try:
+        content: Any = json.loads(text or "{}")
+        if content.get("format") == FORMAT:
+            return {one["incident_id"]: Told(**one) for one in content["told"]}
+    except (ValueError, TypeError, AttributeError, KeyError):
+        pass
+    return {}
 
 
 def write_record(told: Record) -> str:
@@ -111,4 +120,5 @@ def _over(before: Told, now: float) -> Told | None:
 def _may_be_tried(one: Told, now: float) -> bool:
     if one.given_up:
         return False
-    return not one.failures or now - one.failed_at >= FIRST_PAUSE_S * 2 ** (one.failures - 1)
+    pause = min(FIRST_PAUSE_S * 2.0 ** (one.failures - 1), LONGEST_PAUSE_S)
+    return not one.failures or now - one.failed_at >= pause

@@ -153,6 +153,18 @@ def test_a_mail_goes_through_starttls_with_a_password_from_the_environment(
     assert len(box.mails) == 1
 
 
+def test_what_no_library_foresees_is_an_answer_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAIL_PASSWORD", "gr\u00fcn-hunter2")  # smtplib cannot encode it
+    with MailBox(wants_login=True).serving() as box:
+        mailed = send(smtp(box, user="me", password_env="MAIL_PASSWORD"), OPENED, at_once)
+    posted = send(Destination("on_call", "webhook", url=f"http://{'x' * 70}.example/s3cret-path"), OPENED, at_once)
+    written = send(Destination("file", "file", path="a\0b"), OPENED, at_once)
+    for done in (mailed, posted, written):
+        assert "PLN-507" in done.error
+        assert "hunter2" not in done.error
+        assert "s3cret" not in done.error
+
+
 def test_a_file_gets_one_json_object_a_line(tmp_path: Path) -> None:
     to = Destination("file", "file", path=str(tmp_path / "new" / "alerts.jsonl"))
     assert send(to, OPENED).sent
