@@ -26,7 +26,7 @@ class Position:
     numbers: Numbers = field(default_factory=dict)
     target: Numbers = field(default_factory=dict)
     after: str = ""
-    seen: str = ""  # identity of the workload file that they were looked at with
+    seen: str = ""  # what they were looked at with: the workload file, or the store that counts them
 
     def text(self) -> str:
         facts = {"numbers": dict(self.numbers), "target": dict(self.target), "after": self.after, "seen": self.seen}
@@ -41,15 +41,15 @@ class Batch:
     position: Position
 
 
-def read_position(text: str | None) -> Position:
-    """The start, if the cursor is lost or another planopt wrote it."""
+def read_position(text: str | None, of: str) -> Position:
+    """The start, if the cursor is lost, if another planopt wrote it, or if it is of something else."""
     try:
         content: Any = json.loads(text or "{}")
-        if content.pop("format", None) == FORMAT:
+        if content.pop("format", None) == FORMAT and content.get("seen") == of:
             return Position(**content)
     except (ValueError, TypeError, AttributeError):
         pass
-    return Position()
+    return Position(seen=of)
 
 
 def next_batch(queries: Collection[str], newest: Numbers, position: Position, most: int = MOST) -> Batch:

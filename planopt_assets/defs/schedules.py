@@ -34,7 +34,7 @@ def nightly_sweep(location: CodeLocation) -> dg.ScheduleDefinition:
     )
     def schedule(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         try:
-            workload = current_workload(location.file).load()
+            workload = current_workload(location.file).workload
             snapshot = Snapshot(workload.store, workload.name)
             standings = read_standings(workload, snapshot=snapshot)
             agenda = agenda_of(workload, snapshot, standings, [q.id for q in workload.queries])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +88,26 @@ def test_a_take_back_that_fails_is_tried_three_times_in_all(file: Path, monkeypa
             sensor.ran(dg.DagsterRunStatus.FAILURE)
         assert "left for the nightly sweep" in sensor.said()
         assert sensor.said() == "no new rows"
+
+
+def test_a_take_back_that_succeeded_and_left_it_due_is_not_waited_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dagster starts a run key once, ever: asked for again, nothing would start, and no later row would be seen."""
+    with ticks(file, "production_runs", monkeypatch) as sensor:
+        found_worse(load_workload(file))
+        assert sensor.requested() == ["proven"]
+        sensor.ran(dg.DagsterRunStatus.SUCCESS)
+        assert "a run looked at exactly these queries and inputs, and left 1 so" in sensor.said()
+        assert sensor.said() == "no new rows"
+
+
+def test_another_store_is_read_from_its_start(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ticks(file, "production_runs", monkeypatch) as sensor:
+        sensor.tick()
+        shutil.copytree(file.parent / "store", file.parent / "moved")
+        file.write_text(file.read_text().replace("store: store", "store: moved"))
+        assert sensor.said() == "4 queries with new rows, nothing to take back"
 
 
 def events(hook: Hook) -> list[str]:
