@@ -70,7 +70,11 @@ def settings_changed(before: Workload, after: Workload) -> list[str]:
 def moved_tables(before: Workload, after: Workload) -> list[str]:
     """Names that stand for another table than before."""
     was: Mapping[str, Table] = {t.name: t for t in before.tables}
-    return [t.name for t in after.tables if t.name in was and was[t.name] != t]
+    return [t.name for t in after.tables if t.name in was and _place(was[t.name]) != _place(t)]
+
+
+def _place(table: Table) -> tuple[str | None, str | None]:
+    return table.path, table.catalog
 
 
 def _compare(before: Query, after: Query, schemas: Schemas, same_source: bool) -> tuple[Kind, str]:
