@@ -13,6 +13,7 @@ from planopt_assets.defs.one_slot import warn_without_one_slot
 from planopt_assets.defs.resources import workspace_of
 from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage
 from planopt_assets.defs.stage_metadata import stage_metadata, summaries
+from planopt_assets.defs.stage_steps import queries_step
 from planopt_assets.defs.table_stages import maintain_op, readiness_op
 from planopt_assets.defs.tables import table_observations
 from planopt_assets.loop.gates import CHECKS
@@ -145,13 +146,7 @@ def _stage_op(location: CodeLocation, stage: str, work: Stage, name: str = "") -
     """A stage over any list of queries. It records the same materializations and checks as the assets."""
     called = location.names
 
-    @dg.op(
-        name=called.named(name or f"{stage}_selected"),
-        ins={"queries": dg.In(list)},
-        out=dg.Out(list),
-        pool=names.POOL,
-        required_resource_keys={called.workspace},
-    )
+    @queries_step(location, name or f"{stage}_selected")
     def step(context: dg.OpExecutionContext, queries: list) -> list:
         run = workspace_of(context, called).run(context.run_id, progress_to_log(context))
         warn_without_one_slot(context)
@@ -168,7 +163,7 @@ def _stage_op(location: CodeLocation, stage: str, work: Stage, name: str = "") -
         reached(f"after_{stage}_event")
         for gate, check in CHECKS.items():
             if check.asset in names.ASSETS[stage]:
-                log_evaluations(context, called, gate, gates_of(run, gate, queries))
+                log_evaluations(context, called, check.asset, gate, gates_of(run, gate, queries))
         return queries
 
     return step

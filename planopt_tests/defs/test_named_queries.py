@@ -19,13 +19,13 @@ pytestmark = pytest.mark.fast
 HERE = CodeLocation("planopt.yaml")
 NAMES = HERE.names
 
-QUERIES = '  - {id: a, sql: "SELECT 1"}\n  - {id: b, sql: "SELECT 2"}\n'
+QUERIES = '  - {id: a, sql: "SELECT 1", owners: [ada@example.com]}\n  - {id: b, sql: "SELECT 2"}\n'
 
 
 @pytest.fixture
 def resource(tmp_path: Path) -> WorkspaceResource:
     (tmp_path / "data" / "sales").mkdir(parents=True)
-    return WorkspaceResource(workload=str(write_workload_file(tmp_path, QUERIES)))
+    return WorkspaceResource(workload=str(write_workload_file(tmp_path, QUERIES, extra="owners: [team:data]")))
 
 
 def test_planopt_run_knows_better_than_the_configuration_it_makes(resource: WorkspaceResource) -> None:
@@ -87,7 +87,10 @@ def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: Wo
         tags = {"dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
         dg.materialize([assets], instance=instance, resources={NAMES.workspace: resource}, tags=tags)
         newest, *others = instance.fetch_materializations(dg.AssetKey("policy_decisions"), limit=9).records
-    assert {record.partition_key for record in others} == {"a", "b"}
+    owners = {
+        r.partition_key: r.asset_materialization.metadata["owners"].value for r in others if r.asset_materialization
+    }
+    assert owners == {"a": "ada@example.com", "b": "team:data"}
     assert newest.partition_key is None
     assert newest.asset_materialization is not None
     said = newest.asset_materialization.metadata
