@@ -1,4 +1,4 @@
-"""Tells every destination what it is owed about some queries. A destination that fails stops no other."""
+"""Tells every destination what it is owed about some queries and tables. A destination that fails stops no other."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ class Announcer:
     def __init__(self, workload: str, destinations: Sequence[Destination], records: Records) -> None:
         self._workload, self._destinations, self._records = workload, destinations, records
 
-    def open_queries(self) -> set[str]:
-        """Queries that a destination was told about, and not yet that it is over, or that it has not heard of yet."""
-        return {one.query_id for destination in self._destinations for one in self._told(destination).values()}
+    def open_subjects(self) -> set[str]:
+        """What a destination was told about, and not yet that it is over, or what it has not heard of yet."""
+        told = [one for destination in self._destinations for one in self._told(destination).values()]
+        return {one.incident.subject for one in told}
 
     def announce(
         self,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+from planopt_assets.automate.outages import Outages
 
 FORMAT = 1
 MOST = 100
@@ -26,11 +28,11 @@ class Position:
     numbers: Numbers = field(default_factory=dict)
     target: Numbers = field(default_factory=dict)
     after: str = ""
+    unreadable: Outages = field(default_factory=dict)
     seen: str = ""  # what they were looked at with: the workload file, or the store that counts them
 
     def text(self) -> str:
-        facts = {"numbers": dict(self.numbers), "target": dict(self.target), "after": self.after, "seen": self.seen}
-        return json.dumps({"format": FORMAT, **facts})
+        return json.dumps({"format": FORMAT, **asdict(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,10 @@ def next_batch(queries: Collection[str], newest: Numbers, position: Position, mo
     >>> first.query_ids, first.position.numbers, first.position.after
     (('a', 'b'), {}, 'b')
     >>> next_batch({"a", "b", "c"}, {"verdicts": 8}, first.position, most=2)  # 8 came while the pass was under way
-    Batch(query_ids=('c',), position=Position(numbers={'verdicts': 7}, target={}, after='', seen=''))
+    Batch(query_ids=('c',), position=Position(numbers={'verdicts': 7}, target={}, after='', unreadable={}, seen=''))
     """
     target = position.target or newest
     left = sorted(query for query in queries if query > position.after)
     if len(left) > most:
         return Batch(tuple(left[:most]), replace(position, target=target, after=left[most - 1]))
-    return Batch(tuple(left), Position(target, seen=position.seen))
+    return Batch(tuple(left), replace(position, numbers=target, target={}, after=""))

@@ -12,7 +12,7 @@ from planopt_assets.defs.tables import table_observation
 from planopt_assets.defs.workload_sensor import workload_sensor
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.errors import TableUnreadable
-from planopt_assets.loop.due_observations import due_observations, last_locations
+from planopt_assets.loop.due_observations import due_observations, table_places
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -64,25 +64,21 @@ def table_changes(location: CodeLocation) -> dg.SensorDefinition:
     ) -> dict[str, tuple[str, dg.AssetObservation | None]]:
         """Every table with its identity: id, version and head, so that a table put in place of another is seen too."""
         found: dict[str, tuple[str, dg.AssetObservation | None]] = {}
-        elsewhere = last_locations(snapshot) if any(t.path is None for t in workload.tables) else {}
-        for table in workload.tables:
-            place = table.path or elsewhere.get(table.name)
-            if place is None:
-                continue  # of the catalog, and never read: only Spark knows where it is
+        for name, place in table_places(workload, snapshot).items():
             try:
-                facts = pins.facts(table.name, place)
+                facts = pins.facts(name, place)
             except TableUnreadable as error:
-                found[table.name] = (f"{UNREADABLE}{error.code} {error.what}", None)
+                found[name] = (f"{UNREADABLE}{error.code} {error.what}", None)
                 continue
             known = {"files": facts.files, "size_bytes": facts.bytes}
             event = table_observation(
                 called,
-                table.name,
+                name,
                 table_id=facts.table_id,
                 version=facts.version,
                 metadata={**{n: v for n, v in known.items() if v is not None}, "dagster/uri": place},
             )
-            found[table.name] = (f"{facts.table_id}@{facts.version} {facts.head}", event)
+            found[name] = (f"{facts.table_id}@{facts.version} {facts.head}", event)
         return found
 
     return workload_sensor(

@@ -60,7 +60,7 @@ def test_each_is_told_once_whatever_became_of_the_other() -> None:
 def test_what_the_time_does_not_reach_is_said_later_also_if_nobody_asks_about_it_again() -> None:
     kept, wire = Kept(), Wire()
     assert announced(kept, wire, WORSE, GATE, left=0.05).sent == 1
-    assert Announcer("w", BOTH, kept).open_queries() == {"q", "r"}
+    assert Announcer("w", BOTH, kept).open_subjects() == {"q", "r"}
     announced(kept, wire, WORSE, GATE, now=200.0)
     assert sorted(wire.ids) == sorted(
         f"{to.name} w/{incident.id}/100/opened" for to in BOTH for incident in (WORSE, GATE)
@@ -102,6 +102,6 @@ def test_killed_while_it_sends_it_says_it_again_by_the_same_id() -> None:
 def test_it_knows_whom_it_has_told_something_that_is_not_over() -> None:
     kept, wire = Kept(), Wire()
     announced(kept, wire, WORSE, GATE)
-    assert Announcer("w", BOTH, kept).open_queries() == {"q", "r"}
+    assert Announcer("w", BOTH, kept).open_subjects() == {"q", "r"}
     announced(kept, wire, now=200.0)
-    assert Announcer("w", BOTH, kept).open_queries() == set()
+    assert Announcer("w", BOTH, kept).open_subjects() == set()

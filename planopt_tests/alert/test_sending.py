@@ -48,6 +48,7 @@ def test_a_webhook_gets_the_documented_json() -> None:
             "id": "sales/regression/q3/g2/1/opened",
             "workload": "sales",
             "query": "q3",
+            "table": "",
             "kind": "regression",
             "incident": "regression/q3/g2",
             "event": "opened",

@@ -39,6 +39,6 @@ def test_a_lost_or_foreign_position_is_the_start(text: str | None) -> None:
 
 
 def test_a_position_is_read_as_it_was_written_and_counts_for_nothing_else() -> None:
-    position = Position({"verdicts": 7}, {"verdicts": 9}, "q", "wkl_1")
+    position = Position({"verdicts": 7}, {"verdicts": 9}, "q", {"sales": 9.5}, "wkl_1")
     assert read_position(position.text(), of="wkl_1") == position
     assert read_position(position.text(), of="wkl_2") == Position(seen="wkl_2")

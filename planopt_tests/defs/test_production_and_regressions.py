@@ -165,6 +165,36 @@ def test_a_restart_tells_nothing_twice(file: Path, hook: Hook, monkeypatch: pyte
         assert told(sensor, hook) == []
 
 
+def test_a_table_that_stays_unreadable_is_told_once_and_when_it_is_back(
+    file: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = file.parent / "data/sales/_delta_log"
+    with ticks(file, "regressions", monkeypatch) as sensor:
+        told(sensor, hook)
+        log.rename(log.with_name("away"))
+        assert told(sensor, hook) == []  # it may be back in a moment
+        assert told(sensor, hook, after=899) == []
+        assert told(sensor, hook, after=1) == ["opened table/sales"]
+        (body,) = hook.bodies
+        assert (body["table"], body["query"], body["title"]) == ("sales", "", "sales: the table cannot be read")
+        sensor.cursor = None  # and with it since when: it was told, so it stays told
+        assert [told(sensor, hook) for _ in range(2)] == [[], []]
+        log.with_name("away").rename(log)
+        assert told(sensor, hook) == ["over table/sales"]
+        assert told(sensor, hook) == []
+
+
+def test_a_table_that_is_back_in_time_is_no_incident(file: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = file.parent / "data/sales/_delta_log"
+    with ticks(file, "regressions", monkeypatch) as sensor:
+        told(sensor, hook)
+        for _ in range(3):
+            log.rename(log.with_name("away"))
+            assert told(sensor, hook, after=600) == []
+            log.with_name("away").rename(log)
+            assert told(sensor, hook, after=600) == []
+
+
 def test_without_destinations_it_says_so(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write_text(file.read_text().partition("alerts:")[0])
     with ticks(file, "regressions", monkeypatch) as sensor:
