@@ -9,6 +9,7 @@ from pydantic import Field
 from planopt_assets.defs import names
 from planopt_assets.defs.checks import gates_of, log_evaluations
 from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.dead_runs import note_process
 from planopt_assets.defs.one_slot import warn_without_one_slot
 from planopt_assets.defs.resources import workspace_of
 from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage
@@ -128,6 +129,7 @@ def selected_queries(location: CodeLocation, job: str = names.OPTIMIZE_SELECTED_
     @dg.op(name=called.named(names.FIRST_OPS[job]), required_resource_keys={called.workspace})
     def selected(context: dg.OpExecutionContext, config: SelectedQueries) -> list:
         """The queries of this run, registered as Dagster partitions."""
+        note_process(context)
         workspace = workspace_of(context, called).naming(config.queries if config.by_person else ())
         run = workspace.within(config.budget_s).run(context.run_id, progress_to_log(context))
         known = [q.id for q in run.workload.queries]

@@ -7,6 +7,7 @@ import dagster as dg
 
 from planopt_assets.defs import names
 from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.dead_runs import note_process
 from planopt_assets.defs.one_slot import warn_without_one_slot
 from planopt_assets.defs.resources import workspace_of
 from planopt_assets.defs.stage_metadata import stage_metadata, summaries
@@ -35,6 +36,7 @@ def stage_assets(
 
     @stage_step(location, stage, deps=deps, descriptions=descriptions, freshness=freshness)
     def step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
+        note_process(context)
         workspace = workspace_of(context, called)
         alone = context.job_def.asset_layer.selected_asset_keys == set(keys.values())
         queries = list(context.partition_keys)

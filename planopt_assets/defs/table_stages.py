@@ -8,6 +8,7 @@ import dagster as dg
 from planopt_assets.defs import names
 from planopt_assets.defs.checks import log_evaluations, whole_result
 from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.dead_runs import note_process
 from planopt_assets.defs.one_slot import warn_without_one_slot
 from planopt_assets.defs.resources import workspace_of
 from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage
@@ -36,6 +37,7 @@ def table_stage_assets(
 
     @stage_step(location, stage, deps=deps, descriptions=descriptions)
     def step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
+        note_process(context)
         run = workspace_of(context, called).run(context.run.run_id, progress_to_log(context), by_hand=True)
         warn_without_one_slot(context)
         for result in run_stage(work, run, list(context.partition_keys)):

@@ -4,7 +4,7 @@ import dagster as dg
 
 from planopt_assets.defs import names
 from planopt_assets.defs.code_location import CodeLocation
-from planopt_assets.defs.dead_runs import end_dead_runs
+from planopt_assets.defs.dead_runs import end_dead_runs, note_process
 from planopt_assets.defs.instance import register_queries
 from planopt_assets.defs.jobs import NEVER_RETRIED
 from planopt_assets.store.compaction import Compacted, compact_store
@@ -20,6 +20,7 @@ def upkeep(location: CodeLocation) -> dg.JobDefinition:
     @dg.op(name=called.named("upkeep_store"), pool=names.POOL)
     def step(context: dg.OpExecutionContext) -> None:
         """Compact the store, drop files that no version needs, end dead runs, and align partitions with the queries."""
+        note_process(context)
         workload = location.workload()
         ended = end_dead_runs(context.instance)
         gone = register_queries(context.instance, workload, called)

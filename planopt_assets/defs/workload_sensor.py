@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from planopt_assets.defs.current_workload import current_workload
+from planopt_assets.defs.dead_runs import end_dead_runs
 from planopt_assets.errors import PlanoptError
 from planopt_assets.store.snapshot import Snapshot
 
@@ -24,7 +25,7 @@ def workload_sensor(
     """A sensor of this code location.
 
     What planopt knows as an error (a file half written, a store that cannot be read) is said in the tick. The cursor
-    stays where it was, so the next tick asks the same again.
+    stays where it was, so the next tick asks the same again. Dead runs are ended first: a sensor waits for its own.
     """
 
     @dg.sensor(
@@ -34,6 +35,7 @@ def workload_sensor(
         description=description,
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        end_dead_runs(context.instance)
         try:
             current = current_workload(location.file)
             return tick(context, current, Snapshot(current.workload.store, current.workload.name))

@@ -10,6 +10,7 @@ import pytest
 
 from planopt_assets.defs import jobs, names, stage_assets
 from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.dead_runs import PROCESS_TAG, this_process
 from planopt_assets.defs.resources import WorkspaceResource, workspace_of
 from planopt_assets.loop.run import Run, StageResult
 from planopt_tests.conftest import write_workload_file
@@ -73,6 +74,19 @@ def test_a_query_that_is_materialized_alone_is_named(
         }
         dg.materialize([assets], instance=instance, resources={NAMES.workspace: resource}, tags=tags)
     assert told == [named]
+
+
+def test_a_run_says_which_process_it_is_where_one_process_is_the_whole_run(resource: WorkspaceResource) -> None:
+    assets = stage_assets.stage_assets(
+        HERE, "decide", lambda run, query_ids: [], deps={"policy_decisions": []}, descriptions={"policy_decisions": "-"}
+    )
+    with dg.instance_for_test() as instance:
+        instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
+        resources = {NAMES.workspace: resource}
+        ran = dg.materialize([assets], instance=instance, resources=resources, partition_key="a")
+        found = instance.get_run_by_id(ran.run_id)
+    assert found is not None
+    assert found.tags[PROCESS_TAG] == this_process()
 
 
 def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: WorkspaceResource) -> None:
