@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from time import time_ns
 from typing import TYPE_CHECKING
 
 from planopt_assets.engine.frames.callables import query_source
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.workload import Workload
 
 _Mark = tuple[tuple[str, int, int, int], ...]
+_NEW_NS = 60 * 10**9  # generous: the clock of a file system may be another one
 _kept: dict[str, CurrentWorkload] = {}
 
 
@@ -54,12 +56,15 @@ def current_workload(file: str) -> CurrentWorkload:
 def _load(file: str, before: Workload | None) -> CurrentWorkload:
     """Loaded after the look at its files: one that is written while it is read is read again the next time.
 
-    So what names SQL files for the first time is loaded twice.
+    SQL files that were not known before are looked at afterwards. If one of them is new, all is loaded once more.
     """
-    files = _mark(file, before)
+    files, started = _mark(file, before), time_ns()
     workload = load_workload(Path(file))
-    same = workload.sql_files == (before.sql_files if before else ())
-    return CurrentWorkload(workload, files) if same else _load(file, workload)
+    if workload.sql_files == (before.sql_files if before else ()):
+        return CurrentWorkload(workload, files)
+    found = _mark(file, workload)[1:]
+    old = all(changed_at < started - _NEW_NS for _, changed_at, _, _ in found)
+    return CurrentWorkload(workload, (files[0], *found)) if old else _load(file, workload)
 
 
 def _mark(file: str, workload: Workload | None) -> _Mark:
