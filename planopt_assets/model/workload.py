@@ -111,6 +111,11 @@ class Workload:
     docs_url: str = ""  # where planopt's documentation is served
     sql_files: tuple[str, ...] = field(default=(), compare=False)  # read with the file; a change of one is a change too
 
+    @property
+    def session_settings(self) -> dict[str, str]:
+        """The declared settings of every session, whoever opens it."""
+        return {**dict(self.spark_settings), **dict(self.knobs.pin)}
+
     def query(self, query_id: str) -> Query:
         return next(q for q in self.queries if q.id == query_id)
 

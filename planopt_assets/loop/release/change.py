@@ -62,7 +62,7 @@ def settings_changed(before: Workload, after: Workload) -> list[str]:
     >>> settings_changed(one, Workload("w", Path("w"), "s", (), ()))
     ['spark.sql.shuffle.partitions was 8 and is not set']
     """
-    was, new = dict(before.spark_settings), dict(after.spark_settings)
+    was, new = before.session_settings, after.session_settings
     names = sorted(name for name in was.keys() | new.keys() if was.get(name) != new.get(name))
     return [f"{name} was {was.get(name, 'not set')} and is {new.get(name, 'not set')}" for name in names]
 

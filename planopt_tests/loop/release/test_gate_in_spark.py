@@ -15,7 +15,7 @@ from planopt_assets.cli import app
 from planopt_assets.loop.release.baseline import baseline_of
 from planopt_assets.loop.release.gate import Released, ReleaseGate
 from planopt_assets.model.redaction import learn, marked_literals
-from planopt_assets.model.workload import Query
+from planopt_assets.model.workload import Knobs, Query
 from planopt_tests.conftest import make_tables, workload_of, write_workload_file
 from planopt_tests.one_pass import BY_SHOP
 
@@ -97,9 +97,12 @@ def test_no_answer_holds_a_secret(unchanging_tables: Path) -> None:
     assert "k-93fa" not in str(answer.facts())
 
 
-def test_each_side_has_the_settings_of_its_own_file(unchanging_tables: Path) -> None:
+@pytest.mark.parametrize("pinned", [False, True], ids=["set", "pinned"])
+def test_each_side_has_the_settings_of_its_own_file(unchanging_tables: Path, pinned: bool) -> None:
     old = workload_of(unchanging_tables, [Query("q", sql=FILTERED)])
-    old = replace(old, spark_settings=(*old.spark_settings, ("spark.sql.shuffle.partitions", "7")))
+    seven = (("spark.sql.shuffle.partitions", "7"),)
+    changed = {"knobs": Knobs(pin=seven)} if pinned else {"spark_settings": (*old.spark_settings, *seven)}
+    old = replace(old, **changed)  # type: ignore[arg-type]
     (answer,) = ReleaseGate(old, workload_of(unchanging_tables, [Query("q", sql=FILTERED)])).answers()
     assert "Exchange hashpartitioning 7\n" in answer.plan_diff
     assert "Exchange hashpartitioning 200" in answer.plan_diff
