@@ -1,4 +1,4 @@
-"""Tells every destination what it is owed about some queries. A destination that fails stops no other."""
+"""Tells every destination what it is owed about some queries and tables. A destination that fails stops no other."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ class Records(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What was said in one go; `whole` is False if the time was over before everything was said."""
+    """What was said in one go."""
 
     sent: int
-    failed: tuple[str, ...]  # one line per message that was not taken
-    whole: bool
+    failed: tuple[str, ...]  # one line per destination that did not take a message
 
 
 class Announcer:
@@ -37,9 +36,10 @@ class Announcer:
     def __init__(self, workload: str, destinations: Sequence[Destination], records: Records) -> None:
         self._workload, self._destinations, self._records = workload, destinations, records
 
-    def open_queries(self) -> set[str]:
-        """Queries that a destination was told about, and not yet that it is over, or that it has not heard of yet."""
-        return {one.query_id for destination in self._destinations for one in self._told(destination).values()}
+    def open_subjects(self) -> set[str]:
+        """What a destination was told about, and not yet that it is over, or what it has not heard of yet."""
+        told = [one for destination in self._destinations for one in self._told(destination).values()]
+        return {one.incident.subject for one in told}
 
     def announce(
         self,
@@ -50,22 +50,31 @@ class Announcer:
         until: float,
         transmit: Send = send,
     ) -> Announced:
-        """Say what is owed. Its record is written before and after: killed in between, it is said again by that id."""
+        """Say what is owed. It is kept before it is sent, and again after it: what is not said now is said later.
+
+        A destination that fails is left alone until the next tick. Those that failed before come last, so that one that
+        hangs does not use up the time of the others.
+        """
         sent, failed = 0, list[str]()
-        for destination in self._destinations:
-            told = without_unheard(self._told(destination), incidents, asked_about)
-            for one in owed(told, incidents, asked_about, clock()):
+        records = {one: without_unheard(self._told(one), incidents, asked_about) for one in self._destinations}
+        due = {one: owed(told, incidents, asked_about, clock()) for one, told in records.items()}
+        for destination, told in records.items():
+            told.update({one.incident_id: one for one in due[destination]})
+            self._keep(destination, told)
+        for destination in sorted(records, key=lambda one: any(told.failing for told in records[one].values())):
+            told = records[destination]
+            for one in sorted(due[destination], key=lambda told: told.failures):
                 if clock() >= until:
-                    return Announced(sent, tuple(failed), False)
-                told[one.incident_id] = one
-                self._keep(destination, told)
+                    break
                 done = transmit(destination, one.message(self._workload, datetime.fromtimestamp(clock(), UTC)))
                 told[one.incident_id] = one.after(done.error, clock())
-                sent += done.sent
-                failed += [] if done.sent else [done.error]
                 self._keep(destination, told)
+                if not done.sent:
+                    failed.append(done.error)
+                    break
+                sent += 1
             self._keep(destination, forgotten(told))
-        return Announced(sent, tuple(failed), True)
+        return Announced(sent, tuple(failed))
 
     def _told(self, destination: Destination) -> dict[str, Told]:
         key = self._key(destination)

@@ -34,7 +34,7 @@ def to_file(destination: Destination, message: Message) -> None:
         with path.open("ab", buffering=0) as file:
             file.write(json_bytes(message) + b"\n")
     except OSError as error:
-        raise _failed(destination, error.strerror or type(error).__name__) from error
+        raise not_sent(destination, error.strerror or type(error).__name__) from error
 
 
 def to_webhook(destination: Destination, message: Message) -> None:
@@ -57,12 +57,12 @@ def to_mail(destination: Destination, message: Message) -> None:
             server.send_message(mail(message, destination))
     except smtplib.SMTPResponseException as error:
         said = error.smtp_error if isinstance(error.smtp_error, str) else error.smtp_error.decode(errors="replace")
-        raise _failed(
+        raise not_sent(
             destination, f"it answers {error.smtp_code} {said}", passing=400 <= error.smtp_code < 500
         ) from error
     except (smtplib.SMTPException, OSError) as error:
         refused = isinstance(error, ssl.SSLCertVerificationError | smtplib.SMTPNotSupportedError)
-        raise _failed(destination, _words(error), passing=not refused) from error
+        raise not_sent(destination, _words(error), passing=not refused) from error
 
 
 CHANNELS: dict[DestinationKind, Callable[[Destination, Message], None]] = {
@@ -91,9 +91,9 @@ def _post(destination: Destination, body: bytes) -> None:
         # Its text has the whole URL, which may be the secret.
         passing = isinstance(error, requests.ConnectionError | requests.Timeout)
         passing = passing and not isinstance(error, requests.exceptions.SSLError)
-        raise _failed(destination, f"no answer ({type(error).__name__})", passing=passing) from None
+        raise not_sent(destination, f"no answer ({type(error).__name__})", passing=passing) from None
     if not 200 <= status < 300:
-        raise _failed(destination, f"it answers {status}", passing=status >= 500 or status in _PASSING)
+        raise not_sent(destination, f"it answers {status}", passing=status >= 500 or status in _PASSING)
 
 
 def _server(destination: Destination, port: int) -> smtplib.SMTP:
@@ -106,12 +106,12 @@ def _server(destination: Destination, port: int) -> smtplib.SMTP:
 def _secret(destination: Destination, variable: str) -> str:
     value = os.environ.get(variable, "")
     if not value:
-        raise _failed(destination, f"the environment variable {variable} is not set in this process")
+        raise not_sent(destination, f"the environment variable {variable} is not set in this process")
     learn([value])
     return value
 
 
-def _failed(destination: Destination, what: str, *, passing: bool = False) -> AlertNotSent:
+def not_sent(destination: Destination, what: str, *, passing: bool = False) -> AlertNotSent:
     error = AlertNotSent(
         f"the alert could not be sent: {what}",
         where=f"alerts: {destination.name} ({destination.kind})",

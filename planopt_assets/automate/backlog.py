@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+from planopt_assets.automate.outages import Outages
 
 FORMAT = 1
 MOST = 100
@@ -26,11 +28,11 @@ class Position:
     numbers: Numbers = field(default_factory=dict)
     target: Numbers = field(default_factory=dict)
     after: str = ""
-    seen: str = ""  # identity of the workload file that they were looked at with
+    unreadable: Outages = field(default_factory=dict)
+    seen: str = ""  # what they were looked at with: the workload file, or the store that counts them
 
     def text(self) -> str:
-        facts = {"numbers": dict(self.numbers), "target": dict(self.target), "after": self.after, "seen": self.seen}
-        return json.dumps({"format": FORMAT, **facts})
+        return json.dumps({"format": FORMAT, **asdict(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,15 @@ class Batch:
     position: Position
 
 
-def read_position(text: str | None) -> Position:
-    """The start, if the cursor is lost or another planopt wrote it."""
+def read_position(text: str | None, of: str) -> Position:
+    """The start, if the cursor is lost, if another planopt wrote it, or if it is of something else."""
     try:
         content: Any = json.loads(text or "{}")
-        if content.pop("format", None) == FORMAT:
+        if content.pop("format", None) == FORMAT and content.get("seen") == of:
             return Position(**content)
     except (ValueError, TypeError, AttributeError):
         pass
-    return Position()
+    return Position(seen=of)
 
 
 def next_batch(queries: Collection[str], newest: Numbers, position: Position, most: int = MOST) -> Batch:
@@ -59,10 +61,10 @@ def next_batch(queries: Collection[str], newest: Numbers, position: Position, mo
     >>> first.query_ids, first.position.numbers, first.position.after
     (('a', 'b'), {}, 'b')
     >>> next_batch({"a", "b", "c"}, {"verdicts": 8}, first.position, most=2)  # 8 came while the pass was under way
-    Batch(query_ids=('c',), position=Position(numbers={'verdicts': 7}, target={}, after='', seen=''))
+    Batch(query_ids=('c',), position=Position(numbers={'verdicts': 7}, target={}, after='', unreadable={}, seen=''))
     """
     target = position.target or newest
     left = sorted(query for query in queries if query > position.after)
     if len(left) > most:
         return Batch(tuple(left[:most]), replace(position, target=target, after=left[most - 1]))
-    return Batch(tuple(left), Position(target, seen=position.seen))
+    return Batch(tuple(left), replace(position, numbers=target, target={}, after=""))

@@ -15,8 +15,9 @@ from typing import Any
 from planopt_assets.model.alerts import Event, Incident, IncidentKind, Message
 
 FORMAT = 1
-MOST_FAILURES = 6
-FIRST_PAUSE_S = 60.0  # doubles with each failure: the last is tried after about an hour
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 3600.0  # doubles with each failure
+MOST_FAILURES = 174
+"""Six in the first hour, then one an hour for a week: a destination that is down over a long weekend still hears."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,22 @@ class Told:
     failures: int = 0
     failed_at: float = 0.0
     error: str = ""
+    table: str = ""
+
+    @property
+    def incident(self) -> Incident:
+        return Incident(self.incident_id, self.kind, self.query_id, self.title, self.text, self.table)
+
+    @property
+    def failing(self) -> bool:
+        return not self.sent and self.failures > 0
 
     @property
     def given_up(self) -> bool:
         return not self.sent and self.failures >= MOST_FAILURES
 
     def message(self, workload: str, at: datetime) -> Message:
-        incident = Incident(self.incident_id, self.kind, self.query_id, self.title, self.text)
-        return Message(workload, incident, self.event, self.episode, at)
+        return Message(workload, self.incident, self.event, self.episode, at)
 
     def after(self, error: str, now: float) -> Told:
         if not error:
@@ -54,10 +63,14 @@ Record = Mapping[str, Told]
 
 
 def read_record(text: str | None) -> dict[str, Told]:
-    content: Any = json.loads(text) if text else {}
-    return (
-        {one["incident_id"]: Told(**one) for one in content.get("told", [])} if content.get("format") == FORMAT else {}
-    )
+    """Empty for a record that is damaged, or that another planopt wrote: what is open is then told once more."""
+    try:
+        content: Any = json.loads(text or "{}")
+        if content.get("format") == FORMAT:
+            return {one["incident_id"]: Told(**one) for one in content["told"]}
+    except (ValueError, TypeError, AttributeError, KeyError):
+        pass
+    return {}
 
 
 def write_record(told: Record) -> str:
@@ -67,11 +80,11 @@ def write_record(told: Record) -> str:
 def owed(told: Record, incidents: Collection[Incident], asked_about: Collection[str], now: float) -> list[Told]:
     """The messages to send now, each as the record that is kept for it.
 
-    `incidents` are those open among the queries that were asked about. Nothing is said about other queries.
+    `incidents` are those open among the subjects that were asked about. Nothing is said about others.
     """
     found = {incident.id: incident for incident in incidents}
     opened = [_opened(told.get(i.id), i, now) for i in incidents]
-    closed = [_over(one, now) for one in told.values() if one.query_id in asked_about and one.incident_id not in found]
+    closed = [_over(one, now) for one in told.values() if _asked(one, asked_about) and one.incident_id not in found]
     return [one for one in (*opened, *closed) if one is not None and _may_be_tried(one, now)]
 
 
@@ -86,13 +99,14 @@ def without_unheard(told: Record, incidents: Collection[Incident], asked_about: 
     return {
         id_: one
         for id_, one in told.items()
-        if one.event == "over" or one.sent or id_ in open_ or one.query_id not in asked_about
+        if one.event == "over" or one.sent or id_ in open_ or not _asked(one, asked_about)
     }
 
 
 def _opened(before: Told | None, incident: Incident, now: float) -> Told | None:
     if before is None:
-        return Told(incident.id, incident.kind, incident.query_id, incident.title, incident.text, "opened", int(now))
+        kind, query, table = incident.kind, incident.query_id, incident.table
+        return Told(incident.id, kind, query, incident.title, incident.text, "opened", int(now), table=table)
     if before.event == "over" or before.sent:  # not over after all, before anybody heard that it is
         return None
     return before
@@ -108,7 +122,12 @@ def _over(before: Told, now: float) -> Told | None:
     return replace(before, event="over", text=text, sent=False, failures=0, error="")
 
 
+def _asked(one: Told, asked_about: Collection[str]) -> bool:
+    return one.incident.subject in asked_about
+
+
 def _may_be_tried(one: Told, now: float) -> bool:
     if one.given_up:
         return False
-    return not one.failures or now - one.failed_at >= FIRST_PAUSE_S * 2 ** (one.failures - 1)
+    pause = min(FIRST_PAUSE_S * 2.0 ** (one.failures - 1), LONGEST_PAUSE_S)
+    return not one.failures or now - one.failed_at >= pause

@@ -1,5 +1,6 @@
 """Regression gates as asset checks. There is one evaluation per query, also in a run of many partitions."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -19,31 +20,33 @@ def gates_of(run: Run, name: str, query_ids: list[str]) -> dict[str, Gate]:
     return evaluate(query_ids, run.snapshot, run.standings(), [name])[name]
 
 
-def log_evaluations(context: dg.OpExecutionContext, names: Names, name: str, gates: dict[str, Gate]) -> None:
-    """Log one evaluation per query. The worst comes last: the page shows the newest."""
-    for query, gate in sorted(gates.items(), key=lambda one: _badness(one[1])):
+def log_evaluations(
+    context: dg.OpExecutionContext, names: Names, asset: str, name: str, gates: Mapping[str, Gate]
+) -> None:
+    """Log one evaluation per query or table. The worst comes last: the page shows the newest."""
+    for subject, gate in sorted(gates.items(), key=lambda one: _badness(one[1])):
         evaluation = dg.AssetCheckEvaluation(
-            asset_key=names.asset_key(CHECKS[name].asset),
+            asset_key=names.asset_key(asset),
             check_name=name,
             passed=gate.passed,
             metadata=check_metadata(gate),
             severity=check_severity(gate),
             description=gate.words,
-            partition=query,
+            partition=subject,
         )
         context.log_event(evaluation)  # type: ignore[arg-type]  # it works, but is missing in the signature
 
 
-def whole_result(gates: dict[str, Gate]) -> dg.AssetCheckResult:
-    """The answer for all queries of a run: that of the worst, and how many there are like it."""
-    query, worst = max(gates.items(), key=lambda one: _badness(one[1]))
+def whole_result(gates: Mapping[str, Gate], subjects: str = "queries") -> dg.AssetCheckResult:
+    """The answer for all queries or tables of a run: that of the worst, and how many there are like it."""
+    subject, worst = max(gates.items(), key=lambda one: _badness(one[1]))
     failed = [q for q, g in gates.items() if not g.passed]
-    counted = f"{len(failed)} of {len(gates)} queries did not pass. " if len(gates) > 1 else ""
+    counted = f"{len(failed)} of {len(gates)} {subjects} did not pass. " if len(gates) > 1 else ""
     return dg.AssetCheckResult(
         passed=not failed,
         severity=check_severity(worst),
-        description=f"{counted}{query}: {worst.words}" if failed and counted else worst.words,
-        metadata={**check_metadata(worst), "queries": len(gates), "not passed": ", ".join(failed[:_SHOWN]) or "none"},
+        description=f"{counted}{subject}: {worst.words}" if failed and counted else worst.words,
+        metadata={**check_metadata(worst), subjects: len(gates), "not passed": ", ".join(failed[:_SHOWN]) or "none"},
     )
 
 
@@ -83,7 +86,7 @@ def _check(location: CodeLocation, name: str) -> dg.AssetChecksDefinition:
         run = workspace.run(context.run.run_id, progress_to_log(context.op_execution_context))
         gates = gates_of(run, name, list(context.partition_keys))
         if "dagster/partition" not in context.run.tags:  # of a range Dagster takes one answer, and for no query
-            log_evaluations(context.op_execution_context, names, name, gates)
+            log_evaluations(context.op_execution_context, names, spec.asset, name, gates)
         return whole_result(gates)
 
     return check

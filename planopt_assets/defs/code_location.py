@@ -27,12 +27,23 @@ class CodeLocation:
     file: str
     names: Names = field(default_factory=Names)
     tables: tuple[Table, ...] = ()  # as the file listed them when the code location was loaded
-    owners: tuple[str, ...] = ()  # of all assets: e-mail addresses, or teams as `team:name`
+    query_owners: tuple[str, ...] = ()  # of single queries, as of then
+    owners: tuple[str, ...] = ()  # of the whole workload: e-mail addresses, or teams as `team:name`
+    docs_url: str = ""  # where planopt's documentation is served
     automation: Automation = field(default_factory=Automation)  # the hours of its schedules, as of then
 
     def workload(self) -> Workload:
         """The workload as the file says it now."""
         return load_workload(Path(self.file))
+
+    @property
+    def owners_of_queries(self) -> list[str]:
+        """Of assets whose partitions are queries: an asset has no owner for one of its partitions alone."""
+        return list(dict.fromkeys([*self.owners, *self.query_owners]))
+
+    @property
+    def owners_of_tables(self) -> list[str]:
+        return list(dict.fromkeys([*self.owners, *(owner for table in self.tables for owner in table.owners)]))
 
     @cached_property
     def queries(self) -> dg.DynamicPartitionsDefinition:

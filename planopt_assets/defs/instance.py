@@ -42,20 +42,20 @@ def dagster_home(workload: Workload) -> Path:
 
 def register_queries(instance: dg.DagsterInstance, workload: Workload, called: names.Names = _NAMES) -> list[str]:
     """Register one partition per query, in the order of the workload file. Returns the other ones, now removed."""
-    wanted = [q.id for q in workload.queries]
-    removed = sorted(set(instance.get_dynamic_partitions(called.partitions)) - set(wanted))
+    return _register(instance, called.partitions, [q.id for q in workload.queries])
+
+
+def register_tables(instance: dg.DagsterInstance, workload: Workload, called: names.Names = _NAMES) -> list[str]:
+    """The same for one partition per table."""
+    return _register(instance, called.table_partitions, [t.name for t in workload.tables])
+
+
+def _register(instance: dg.DagsterInstance, partitions: str, wanted: list[str]) -> list[str]:
+    removed = sorted(set(instance.get_dynamic_partitions(partitions)) - set(wanted))
     for gone in removed:
-        instance.delete_dynamic_partition(called.partitions, gone)
-    instance.add_dynamic_partitions(called.partitions, wanted)
+        instance.delete_dynamic_partition(partitions, gone)
+    instance.add_dynamic_partitions(partitions, wanted)
     return removed
-
-
-def register_tables(instance: dg.DagsterInstance, workload: Workload) -> None:
-    """Register one partition per table, in the order of the workload file. Other partitions are removed."""
-    wanted = [t.name for t in workload.tables]
-    for gone in set(instance.get_dynamic_partitions(names.TABLE_PARTITIONS)) - set(wanted):
-        instance.delete_dynamic_partition(names.TABLE_PARTITIONS, gone)
-    instance.add_dynamic_partitions(names.TABLE_PARTITIONS, wanted)
 
 
 def run_loop(

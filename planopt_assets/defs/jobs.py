@@ -9,10 +9,12 @@ from pydantic import Field
 from planopt_assets.defs import names
 from planopt_assets.defs.checks import gates_of, log_evaluations
 from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.dead_runs import note_process
 from planopt_assets.defs.one_slot import warn_without_one_slot
 from planopt_assets.defs.resources import workspace_of
 from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage
 from planopt_assets.defs.stage_metadata import stage_metadata, summaries
+from planopt_assets.defs.stage_steps import queries_step
 from planopt_assets.defs.table_stages import maintain_op, readiness_op
 from planopt_assets.defs.tables import table_observations
 from planopt_assets.loop.gates import CHECKS
@@ -127,6 +129,7 @@ def selected_queries(location: CodeLocation, job: str = names.OPTIMIZE_SELECTED_
     @dg.op(name=called.named(names.FIRST_OPS[job]), required_resource_keys={called.workspace})
     def selected(context: dg.OpExecutionContext, config: SelectedQueries) -> list:
         """The queries of this run, registered as Dagster partitions."""
+        note_process(context)
         workspace = workspace_of(context, called).naming(config.queries if config.by_person else ())
         run = workspace.within(config.budget_s).run(context.run_id, progress_to_log(context))
         known = [q.id for q in run.workload.queries]
@@ -145,13 +148,7 @@ def _stage_op(location: CodeLocation, stage: str, work: Stage, name: str = "") -
     """A stage over any list of queries. It records the same materializations and checks as the assets."""
     called = location.names
 
-    @dg.op(
-        name=called.named(name or f"{stage}_selected"),
-        ins={"queries": dg.In(list)},
-        out=dg.Out(list),
-        pool=names.POOL,
-        required_resource_keys={called.workspace},
-    )
+    @queries_step(location, name or f"{stage}_selected")
     def step(context: dg.OpExecutionContext, queries: list) -> list:
         run = workspace_of(context, called).run(context.run_id, progress_to_log(context))
         warn_without_one_slot(context)
@@ -168,7 +165,7 @@ def _stage_op(location: CodeLocation, stage: str, work: Stage, name: str = "") -
         reached(f"after_{stage}_event")
         for gate, check in CHECKS.items():
             if check.asset in names.ASSETS[stage]:
-                log_evaluations(context, called, gate, gates_of(run, gate, queries))
+                log_evaluations(context, called, check.asset, gate, gates_of(run, gate, queries))
         return queries
 
     return step

@@ -10,7 +10,8 @@ import dagster as dg
 
 from planopt_assets.automate import changes
 from planopt_assets.defs import names
-from planopt_assets.defs.run_requests import MOST_TRIES, at_work, failures, key_of, run_request, states
+from planopt_assets.defs.run_requests import at_work, key_of, run_request, states
+from planopt_assets.errors import PlanoptError
 
 if TYPE_CHECKING:
     from planopt_assets.loop.due_observations import DueObservation
@@ -48,18 +49,16 @@ def change_tick(
     ready = changes.ready(sources, now, settle=settle, interval=interval)
     if not ready:
         return result(sources, _quiet(sources))
-    due = due_for(ready, [name for name, source in sources.items() if source.pending and name not in ready])
+    try:
+        due = due_for(ready, [name for name, source in sources.items() if source.pending and name not in ready])
+    except PlanoptError as error:  # asked again in the next tick; what is known of the sources, and `more`, is kept
+        return result(sources, str(error))
     if not due:
         return result(changes.handled(sources, ready), f"changed: {', '.join(ready)}; no query needs a run")
     key = key_of({one.query_id: one.inputs for one in due.values()})
-    if states(context.instance, [key]).get(key) == "succeeded":
-        said = f"changed: {', '.join(ready)}; a run looked at exactly these queries and inputs, and left {len(due)} so"
-        return result(changes.handled(sources, ready), said)
-    tries = failures(context.instance, key)
-    if tries >= MOST_TRIES:
-        said = f"{tries} runs for {', '.join(ready)} did not succeed: left for the nightly sweep"
-        return result(changes.handled(sources, ready), said)
-    request = run_request(called, names.OPTIMIZE_SELECTED_JOB, key, tries, list(due))
+    request = run_request(context.instance, called, names.OPTIMIZE_SELECTED_JOB, key, list(due))
+    if isinstance(request, str):
+        return result(changes.handled(sources, ready), f"changed: {', '.join(ready)}; {request}")
     return result(changes.asked(sources, ready, key, now), f"{', '.join(ready)}: {len(due)} queries", request)
 
 

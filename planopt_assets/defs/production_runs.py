@@ -9,57 +9,50 @@ import dagster as dg
 
 from planopt_assets.automate.backlog import next_batch, read_position
 from planopt_assets.defs import names
-from planopt_assets.defs.current_workload import current_workload
-from planopt_assets.defs.run_requests import MOST_TRIES, at_work, failures, key_of, run_request
-from planopt_assets.errors import PlanoptError
+from planopt_assets.defs.run_requests import at_work, key_of, run_request
+from planopt_assets.defs.workload_sensor import workload_sensor
 from planopt_assets.loop.run import read_standings
 from planopt_assets.loop.steps import step
 from planopt_assets.store.collector import collector_paused
 from planopt_assets.store.news import news_since
-from planopt_assets.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from planopt_assets.defs.code_location import CodeLocation
+    from planopt_assets.defs.current_workload import CurrentWorkload
     from planopt_assets.loop.standing import Standing
+    from planopt_assets.store.snapshot import Snapshot
 
 
 def production_runs(location: CodeLocation) -> dg.SensorDefinition:
     called = location.names
 
-    @dg.sensor(
-        name=called.named("production_runs"),
-        job_name=called.named(names.TAKE_BACK_JOB),
-        minimum_interval_seconds=location.automation.every,
-        description="A policy that got worse in production, or expired, is taken back before the next sweep.",
-    )
-    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        position = read_position(context.cursor)
+    def tick(context: dg.SensorEvaluationContext, current: CurrentWorkload, snapshot: Snapshot) -> dg.SensorResult:
+        workload, position = current.workload, read_position(context.cursor, of=current.workload.store)
         if run_id := at_work(context.instance, context.sensor_name):
             return dg.SensorResult(skip_reason=f"run {run_id} is still at work", cursor=context.cursor)
-        try:
-            workload = current_workload(location.file).load()
-            snapshot = Snapshot(workload.store, workload.name)
-            news = news_since(snapshot, position.numbers)
-            batch = next_batch(news.query_ids, news.newest, position)
-            known = {q.id for q in workload.queries}.intersection(batch.query_ids)
-            with collector_paused():
-                found = read_standings(workload, snapshot=snapshot, query_ids=known) if known else {}
-        except PlanoptError as error:
-            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
+        news = news_since(snapshot, position.numbers)
+        batch = next_batch(news.query_ids, news.newest, position)
+        known = {q.id for q in workload.queries}.intersection(batch.query_ids)
+        with collector_paused():
+            found = read_standings(workload, snapshot=snapshot, query_ids=known) if known else {}
         due = {q: s for q, s in found.items() if s.due is not None and step(s, "promote").needed}
         if not due:
             said = f"{len(batch.query_ids)} queries with new rows, nothing to take back" if known else "no new rows"
             return dg.SensorResult(skip_reason=said, cursor=batch.position.text())
         key = key_of({q: _event(standing) for q, standing in due.items()})
-        tries = failures(context.instance, key)
-        if tries >= MOST_TRIES:
-            said = f"{tries} runs could not take back {', '.join(due)}: left for the nightly sweep"
-            return dg.SensorResult(skip_reason=said, cursor=batch.position.text())
+        request = run_request(context.instance, called, names.TAKE_BACK_JOB, key, list(due))
+        if isinstance(request, str):
+            return dg.SensorResult(skip_reason=f"{', '.join(due)}: {request}", cursor=batch.position.text())
         # The position stays: the next tick looks at the same rows, and goes on once nothing is due.
-        request = run_request(called, names.TAKE_BACK_JOB, key, tries, list(due))
         return dg.SensorResult(run_requests=[request], cursor=position.text())
 
-    return sensor
+    return workload_sensor(
+        location,
+        "production_runs",
+        tick,
+        job=names.TAKE_BACK_JOB,
+        description="A policy that got worse in production, or expired, is taken back before the next sweep.",
+    )
 
 
 def _event(standing: Standing) -> str:

@@ -62,9 +62,9 @@ def planopt_definitions(
     """The loop of a workload file. Reads the file; reads no table and starts no JVM.
 
     `key_prefix` comes before the keys of all its assets and the names of its jobs. `groups` renames groups, by stage:
-    `{"observe": "query_plans"}`. `owners` are e-mail addresses, or teams as `team:data`. `tables` says which tables are
-    assets of your project already, by their names in the file: `{"sales": "raw/sales"}`. The others become external
-    assets.
+    `{"observe": "query_plans"}`. `owners` are e-mail addresses, or teams as `team:data`, beside those of the file.
+    `tables` says which tables are assets of your project already, by their names in the file: `{"sales": "raw/sales"}`.
+    The others become external assets.
     """
     file = Path(workload)
     loaded = load_workload(file)
@@ -75,8 +75,17 @@ def planopt_definitions(
             file=str(file),
             fix=f"use the names of the file: {', '.join(table.name for table in loaded.tables)}",
         )
-    names = Names(tuple(key_prefix), groups or {}, own)
-    return definitions_of(CodeLocation(str(file), names, loaded.tables, tuple(owners), loaded.automation))
+    return definitions_of(
+        CodeLocation(
+            str(file),
+            Names(tuple(key_prefix), groups or {}, own),
+            tables=loaded.tables,
+            query_owners=tuple(owner for query in loaded.queries for owner in query.owners),
+            owners=tuple(dict.fromkeys([*owners, *loaded.owners])),
+            docs_url=loaded.docs_url,
+            automation=loaded.automation,
+        )
+    )
 
 
 def definitions_of(location: CodeLocation) -> dg.Definitions:

@@ -50,8 +50,19 @@ def failures(instance: dg.DagsterInstance, key: str) -> int:
     return len(instance.get_runs(dg.RunsFilter(tags={CHANGE_TAG: key}, statuses=lost), limit=MOST_TRIES))
 
 
-def run_request(names: Names, job: str, key: str, tries: int, queries: Sequence[str]) -> dg.RunRequest:
-    """Dagster starts a run key once, ever: a second tick, or a daemon killed in between, starts nothing twice."""
+def run_request(
+    instance: dg.DagsterInstance, names: Names, job: str, key: str, queries: Sequence[str]
+) -> dg.RunRequest | str:
+    """A run for these queries, or why none is asked for any more: it is left for the nightly sweep.
+
+    Dagster starts a run key once, ever: a second tick, or a daemon killed in between, starts nothing twice. So a key
+    whose run succeeded must not be asked for again: nothing would start, and whoever asked would wait for ever.
+    """
+    if states(instance, [key]).get(key) == "succeeded":
+        return f"a run looked at exactly these queries and inputs, and left {len(queries)} so"
+    tries = failures(instance, key)
+    if tries >= MOST_TRIES:
+        return f"{tries} runs did not succeed: left for the nightly sweep"
     return dg.RunRequest(
         run_key=f"{key}-{tries + 1}",
         job_name=names.named(job),

@@ -8,6 +8,7 @@ import dagster as dg
 
 from planopt_assets.defs import names
 from planopt_assets.defs.current_workload import current_workload
+from planopt_assets.defs.dead_runs import end_dead_runs
 from planopt_assets.defs.stage_metadata import nothing_due
 from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.agenda import agenda_of
@@ -33,8 +34,9 @@ def nightly_sweep(location: CodeLocation) -> dg.ScheduleDefinition:
         description="The loop for every query that needs it, within the budget of a night.",
     )
     def schedule(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        end_dead_runs(context.instance)
         try:
-            workload = current_workload(location.file).load()
+            workload = current_workload(location.file).workload
             snapshot = Snapshot(workload.store, workload.name)
             standings = read_standings(workload, snapshot=snapshot)
             agenda = agenda_of(workload, snapshot, standings, [q.id for q in workload.queries])

@@ -7,27 +7,17 @@ import dagster as dg
 
 from planopt_assets.defs import names
 from planopt_assets.defs.code_location import CodeLocation
-from planopt_assets.defs.doc_links import doc_link
+from planopt_assets.defs.dead_runs import note_process
 from planopt_assets.defs.one_slot import warn_without_one_slot
 from planopt_assets.defs.resources import workspace_of
 from planopt_assets.defs.stage_metadata import stage_metadata, summaries
+from planopt_assets.defs.stage_steps import stage_step
 from planopt_assets.defs.tables import table_observations
 from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.model.printable import printable
 
 Stage = Callable[[Run, Sequence[str]], list[StageResult]]
-
-KINDS = {"spark", "deltalake"}
-PAGES = {
-    "observe": "observe.md",
-    "decide": "decide.md",
-    "replan": "replan.md",
-    "validate": "validate.md",
-    "promote": "using.md",
-    "readiness": "tables.md",
-    "maintain": "layouts.md",
-}
 
 
 def stage_assets(
@@ -43,29 +33,10 @@ def stage_assets(
     assets = names.ASSETS[stage]
     called = location.names
     keys = {asset: called.asset_key(asset) for asset in assets}
-    specs = [
-        dg.AssetSpec(
-            keys[asset],
-            group_name=called.group(stage),
-            deps=deps[asset],
-            partitions_def=location.queries,
-            description=descriptions[asset],
-            kinds=KINDS,
-            owners=location.owners,
-            freshness_policy=freshness,
-            metadata=doc_link(PAGES[stage]),
-        )
-        for asset in assets
-    ]
 
-    @dg.multi_asset(
-        name=called.named(stage),
-        specs=specs,
-        pool=names.POOL,
-        backfill_policy=dg.BackfillPolicy.single_run(),
-        required_resource_keys={called.workspace},
-    )
+    @stage_step(location, stage, deps=deps, descriptions=descriptions, freshness=freshness)
     def step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
+        note_process(context)
         workspace = workspace_of(context, called)
         alone = context.job_def.asset_layer.selected_asset_keys == set(keys.values())
         queries = list(context.partition_keys)

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import dagster as dg
-
 from planopt_assets.automate.changes import UNREADABLE, read_cursor
 from planopt_assets.defs import names
-from planopt_assets.defs.current_workload import current_workload
 from planopt_assets.defs.on_change import change_tick
 from planopt_assets.defs.tables import table_observation
+from planopt_assets.defs.workload_sensor import workload_sensor
 from planopt_assets.engine.delta.pins import Pins
-from planopt_assets.errors import PlanoptError, TableUnreadable
-from planopt_assets.loop.due_observations import due_observations, last_locations
-from planopt_assets.store.snapshot import Snapshot
+from planopt_assets.errors import TableUnreadable
+from planopt_assets.loop.due_observations import due_observations, table_places
 
 if TYPE_CHECKING:
+    import dagster as dg
+
     from planopt_assets.defs.code_location import CodeLocation
+    from planopt_assets.defs.current_workload import CurrentWorkload
     from planopt_assets.loop.due_observations import DueObservation
     from planopt_assets.model.workload import Workload
+    from planopt_assets.store.snapshot import Snapshot
 
 OBSERVATIONS = "observations"
 """A source like the tables. A run that began before a commit may end after it was handled: then its queries are due."""
@@ -29,20 +30,9 @@ OBSERVATIONS = "observations"
 def table_changes(location: CodeLocation) -> dg.SensorDefinition:
     called = location.names
 
-    @dg.sensor(
-        name=called.named("table_changes"),
-        job_name=called.named(names.OPTIMIZE_SELECTED_JOB),
-        minimum_interval_seconds=location.automation.every,
-        description="A commit to a source table starts a run for the queries that read it, once the table has settled.",
-    )
-    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        current = current_workload(location.file)
-        try:
-            workload = current.load()
-            snapshot, pins = Snapshot(workload.store, workload.name), Pins()
-            found = _tables(workload, snapshot, pins)
-        except PlanoptError as error:
-            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
+    def tick(context: dg.SensorEvaluationContext, current: CurrentWorkload, snapshot: Snapshot) -> dg.SensorResult:
+        workload, pins = current.workload, Pins()
+        found = _tables(workload, snapshot, pins)
 
         def due_for(ready: Sequence[str], waiting: Sequence[str]) -> Mapping[str, DueObservation]:
             names = set(found) - set(waiting) if OBSERVATIONS in ready else set(ready)
@@ -74,25 +64,27 @@ def table_changes(location: CodeLocation) -> dg.SensorDefinition:
     ) -> dict[str, tuple[str, dg.AssetObservation | None]]:
         """Every table with its identity: id, version and head, so that a table put in place of another is seen too."""
         found: dict[str, tuple[str, dg.AssetObservation | None]] = {}
-        elsewhere = last_locations(snapshot) if any(t.path is None for t in workload.tables) else {}
-        for table in workload.tables:
-            place = table.path or elsewhere.get(table.name)
-            if place is None:
-                continue  # of the catalog, and never read: only Spark knows where it is
+        for name, place in table_places(workload, snapshot).items():
             try:
-                facts = pins.facts(table.name, place)
+                facts = pins.facts(name, place)
             except TableUnreadable as error:
-                found[table.name] = (f"{UNREADABLE}{error.code} {error.what}", None)
+                found[name] = (f"{UNREADABLE}{error.code} {error.what}", None)
                 continue
             known = {"files": facts.files, "size_bytes": facts.bytes}
             event = table_observation(
                 called,
-                table.name,
+                name,
                 table_id=facts.table_id,
                 version=facts.version,
                 metadata={**{n: v for n, v in known.items() if v is not None}, "dagster/uri": place},
             )
-            found[table.name] = (f"{facts.table_id}@{facts.version} {facts.head}", event)
+            found[name] = (f"{facts.table_id}@{facts.version} {facts.head}", event)
         return found
 
-    return sensor
+    return workload_sensor(
+        location,
+        "table_changes",
+        tick,
+        job=names.OPTIMIZE_SELECTED_JOB,
+        description="A commit to a source table starts a run for the queries that read it, once the table has settled.",
+    )

@@ -1,16 +1,18 @@
 """Stages whose subject is a table: one partition per registered table, a check of its own, and one job for all."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
 from planopt_assets.defs import names
-from planopt_assets.defs.checks import check_metadata, check_severity
+from planopt_assets.defs.checks import log_evaluations, whole_result
 from planopt_assets.defs.code_location import CodeLocation
-from planopt_assets.defs.doc_links import doc_link
+from planopt_assets.defs.dead_runs import note_process
+from planopt_assets.defs.one_slot import warn_without_one_slot
 from planopt_assets.defs.resources import workspace_of
-from planopt_assets.defs.stage_assets import KINDS, PAGES, progress_to_log, run_stage
+from planopt_assets.defs.stage_assets import Stage, progress_to_log, run_stage
+from planopt_assets.defs.stage_steps import queries_step, stage_step
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.stages.maintain import maintain
 from planopt_assets.loop.stages.readiness import readiness
@@ -18,14 +20,13 @@ from planopt_assets.loop.table_gates import DESCRIPTION, TABLE_READY, table_read
 from planopt_assets.loop.table_standing import table_standings
 from planopt_assets.model.gate import Gate
 
-TableStage = Callable[[Run, Sequence[str]], list[StageResult]]
 WATCHED = "table_readiness"
 
 
 def table_stage_assets(
     location: CodeLocation,
     stage: str,
-    work: TableStage,
+    work: Stage,
     *,
     deps: Mapping[str, Sequence[dg.AssetDep]],
     descriptions: dict[str, str],
@@ -34,27 +35,11 @@ def table_stage_assets(
     called, assets = location.names, names.TABLE_ASSETS[stage]
     keys = {asset: called.asset_key(asset) for asset in assets}
 
-    @dg.multi_asset(
-        name=called.named(stage),
-        specs=[
-            dg.AssetSpec(
-                keys[asset],
-                group_name=called.group(stage),
-                deps=deps[asset],
-                partitions_def=location.table_partitions,
-                description=descriptions[asset],
-                kinds=KINDS,
-                owners=location.owners,
-                metadata=doc_link(PAGES[stage]),
-            )
-            for asset in assets
-        ],
-        pool=names.POOL,
-        backfill_policy=dg.BackfillPolicy.single_run(),
-        required_resource_keys={called.workspace},
-    )
+    @stage_step(location, stage, deps=deps, descriptions=descriptions)
     def step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
+        note_process(context)
         run = workspace_of(context, called).run(context.run.run_id, progress_to_log(context), by_hand=True)
+        warn_without_one_slot(context)
         for result in run_stage(work, run, list(context.partition_keys)):
             for asset in assets:
                 metadata = _metadata(run, asset, result)
@@ -129,15 +114,9 @@ def table_ready_check(location: CodeLocation) -> dg.AssetChecksDefinition:
         inner = context.op_execution_context
         run = workspace_of(inner, called).run(context.run.run_id, progress_to_log(inner))
         gates = _gates(run, list(context.partition_keys))
-        worst = min(gates.values(), key=lambda g: (not g.severe, g.passed, not g.observed))
         if "dagster/partition" not in context.run.tags:  # of a range Dagster takes one answer, and for no table
-            _log_gates(inner, location, gates)
-        return dg.AssetCheckResult(
-            passed=all(g.passed for g in gates.values()),
-            severity=check_severity(worst),
-            description=worst.words,
-            metadata=check_metadata(worst),
-        )
+            log_evaluations(inner, called, WATCHED, TABLE_READY, gates)
+        return whole_result(gates, "tables")
 
     return check
 
@@ -152,19 +131,14 @@ def maintain_op(location: CodeLocation, name: str) -> dg.OpDefinition:
 
 
 def _table_op(
-    location: CodeLocation, stage: str, work: TableStage, name: str, *, with_gates: bool = False
+    location: CodeLocation, stage: str, work: Stage, name: str, *, with_gates: bool = False
 ) -> dg.OpDefinition:
     called = location.names
 
-    @dg.op(
-        name=called.named(name),
-        ins={"queries": dg.In(list)},
-        out=dg.Out(list),
-        pool=names.POOL,
-        required_resource_keys={called.workspace},
-    )
+    @queries_step(location, name)
     def step(context: dg.OpExecutionContext, queries: list) -> list:
         run = workspace_of(context, called).run(context.run_id, progress_to_log(context))
+        warn_without_one_slot(context)
         tables = [t.name for t in run.workload.tables]
         context.instance.add_dynamic_partitions(called.table_partitions, tables)
         changed = {r.query_id: r for r in run_stage(work, run, tables) if r.changed}
@@ -174,7 +148,7 @@ def _table_op(
                 key = called.asset_key(asset)
                 context.log_event(dg.AssetMaterialization(key, partition=result.query_id, metadata=metadata))
         if with_gates:
-            _log_gates(context, location, _gates(run, list(changed)))
+            log_evaluations(context, called, WATCHED, TABLE_READY, _gates(run, list(changed)))
         return queries
 
     return step
@@ -183,18 +157,3 @@ def _table_op(
 def _gates(run: Run, tables: Sequence[str]) -> dict[str, Gate]:
     standings = table_standings(run.workload, run.snapshot, run.workspace.pins)
     return {table: table_ready(standings.get(table)) for table in tables}
-
-
-def _log_gates(context: dg.OpExecutionContext, location: CodeLocation, gates: Mapping[str, Gate]) -> None:
-    """One evaluation per table, for a step that covers several."""
-    for table, gate in gates.items():
-        evaluation = dg.AssetCheckEvaluation(
-            asset_key=location.names.asset_key(WATCHED),
-            check_name=TABLE_READY,
-            passed=gate.passed,
-            metadata=check_metadata(gate),
-            severity=check_severity(gate),
-            description=gate.words,
-            partition=table,
-        )
-        context.log_event(evaluation)  # type: ignore[arg-type]  # it works, but is missing in the signature

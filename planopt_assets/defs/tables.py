@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from planopt_assets.defs.doc_links import doc_link
+from planopt_assets.defs.doc_links import doc_metadata, with_doc_link
 from planopt_assets.defs.names import TABLES_GROUP, Names
 from planopt_assets.loop.tables_read import tables_read
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from planopt_assets.loop.tables_read import TableRead
     from planopt_assets.model.workload import Table
 
+PAGE = "workload.md"
 _SHOWN = 100  # readers by name
 
 
@@ -29,10 +30,14 @@ def table_assets(location: CodeLocation) -> list[dg.AssetSpec]:
             names.table_key(table.name),
             group_name=names.group(TABLES_GROUP),
             kinds={"deltalake"},
-            owners=location.owners,
-            description=f"Delta table `{table.name}` of the workload file. planopt reads it and never writes to it. "
-            "Version, rows, size and the queries that read it are under the newest observation.",
-            metadata={**_where(table), **doc_link("workload.md")},
+            owners=table.owners or location.owners,
+            description=with_doc_link(
+                f"Delta table `{table.name}` of the workload file. planopt reads it and never writes to it. "
+                "Version, rows, size and the queries that read it are under the newest observation.",
+                PAGE,
+                location.docs_url,
+            ),
+            metadata={**_where(table), **doc_metadata(PAGE, location.docs_url)},
         )
         for table in location.tables
         if table.name not in names.own_tables

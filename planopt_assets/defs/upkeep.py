@@ -4,8 +4,8 @@ import dagster as dg
 
 from planopt_assets.defs import names
 from planopt_assets.defs.code_location import CodeLocation
-from planopt_assets.defs.dead_runs import end_dead_runs
-from planopt_assets.defs.instance import register_queries
+from planopt_assets.defs.dead_runs import end_dead_runs, note_process
+from planopt_assets.defs.instance import register_queries, register_tables
 from planopt_assets.defs.jobs import NEVER_RETRIED
 from planopt_assets.store.compaction import Compacted, compact_store
 
@@ -19,10 +19,12 @@ def upkeep(location: CodeLocation) -> dg.JobDefinition:
     # In the pool of the trials: rewriting files while a trial is timed would disturb it.
     @dg.op(name=called.named("upkeep_store"), pool=names.POOL)
     def step(context: dg.OpExecutionContext) -> None:
-        """Compact the store, drop files that no version needs, end dead runs, and align partitions with the queries."""
+        """Compact the store, drop files that no version needs, end dead runs, and align partitions with the file."""
+        note_process(context)
         workload = location.workload()
         ended = end_dead_runs(context.instance)
         gone = register_queries(context.instance, workload, called)
+        gone_tables = register_tables(context.instance, workload, called)
         compacted = compact_store(workload.store, most=SMALL_FILES)
         context.add_output_metadata(
             {
@@ -33,6 +35,7 @@ def upkeep(location: CodeLocation) -> dg.JobDefinition:
                 "files_deleted": sum(one.deleted for one in compacted),
                 "dead runs ended": len(ended),
                 "partitions of removed queries": ", ".join(gone) or "none",
+                "partitions of removed tables": ", ".join(gone_tables) or "none",
             }
         )
 
@@ -41,7 +44,7 @@ def upkeep(location: CodeLocation) -> dg.JobDefinition:
         executor_def=dg.in_process_executor,
         tags=NEVER_RETRIED,
         description="Compact the store, delete files that no version needs, end dead runs, remove partitions of "
-        "queries that the workload file does not have any more. Starts no Spark.",
+        "queries and tables that the workload file does not have any more. Starts no Spark.",
     )
     def job() -> None:
         step()

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import dagster as dg
-
 from planopt_assets.defs import names
-from planopt_assets.defs.current_workload import current_workload
 from planopt_assets.defs.on_change import change_tick
+from planopt_assets.defs.workload_sensor import workload_sensor
 from planopt_assets.engine.delta.pins import Pins
-from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.due_observations import due_observations
-from planopt_assets.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import dagster as dg
+
     from planopt_assets.defs.code_location import CodeLocation
+    from planopt_assets.defs.current_workload import CurrentWorkload
     from planopt_assets.loop.due_observations import DueObservation
+    from planopt_assets.store.snapshot import Snapshot
 
 SOURCE = "workload"
 
@@ -25,22 +25,10 @@ SOURCE = "workload"
 def workload_changes(location: CodeLocation) -> dg.SensorDefinition:
     called = location.names
 
-    @dg.sensor(
-        name=called.named("workload_changes"),
-        job_name=called.named(names.OPTIMIZE_SELECTED_JOB),
-        minimum_interval_seconds=location.automation.every,
-        description="Queries of the workload file become partitions. New and changed ones start a run. A change of "
-        "spelling does not.",
-    )
-    def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        current = current_workload(location.file)
-        try:
-            workload, identity = current.load(), current.identity()
-        except PlanoptError as error:  # half written, or wrong: what was loaded before stays in force
-            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
+    def tick(context: dg.SensorEvaluationContext, current: CurrentWorkload, snapshot: Snapshot) -> dg.SensorResult:
+        workload = current.workload
 
         def due_for(ready: Sequence[str], waiting: Sequence[str]) -> Mapping[str, DueObservation]:
-            snapshot = Snapshot(workload.store, workload.name)
             due = due_observations(workload, snapshot, current.sources(), Pins())
             return {q: one for q, one in due.items() if one.cause != "tables"}
 
@@ -53,11 +41,18 @@ def workload_changes(location: CodeLocation) -> dg.SensorDefinition:
         return change_tick(
             context,
             called,
-            {SOURCE: identity},
+            {SOURCE: current.identity()},
             due_for,
             settle=settle,
             interval=max(settle, workload.automation.every),
             dynamic_partitions_requests=[*requests, *removals],
         )
 
-    return sensor
+    return workload_sensor(
+        location,
+        "workload_changes",
+        tick,
+        job=names.OPTIMIZE_SELECTED_JOB,
+        description="Queries of the workload file become partitions. New and changed ones start a run. A change of "
+        "spelling does not.",
+    )

@@ -22,7 +22,7 @@ class BaselineWorkspace(Workspace):
     def __init__(self, workload: Workload, branch: Workspace) -> None:
         super().__init__(workload, lambda: branch.spark)
         self.pins = branch.pins
-        was, new = dict(workload.spark_settings), dict(branch.workload.spark_settings)
+        was, new = workload.session_settings, branch.workload.session_settings
         self._settings = {name: was.get(name) for name in was.keys() | new.keys() if was.get(name) != new.get(name)}
 
     @property

@@ -77,6 +77,10 @@ def _reads(query: Query, artifacts: Sequence[PlanArtifact]) -> frozenset[str]:
     return frozenset(names)
 
 
-def last_locations(snapshot: Snapshot) -> dict[str, str]:
-    """Where each table was when a query last read it: a table of the catalog has no place in the workload file."""
-    return {t.name: t.location for a in artifacts_of(snapshot, None) for t in a.tables}
+def table_places(workload: Workload, snapshot: Snapshot) -> dict[str, str]:
+    """Where each table is. One of the catalog is where a query last read it, and left out before: only Spark knows."""
+    elsewhere: dict[str, str] = {}
+    if any(t.path is None for t in workload.tables):
+        elsewhere = {t.name: t.location for a in artifacts_of(snapshot, None) for t in a.tables}
+    places = {t.name: t.path or elsewhere.get(t.name) for t in workload.tables}
+    return {name: place for name, place in places.items() if place is not None}

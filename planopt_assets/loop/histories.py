@@ -63,12 +63,13 @@ def grouped(nouns: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
 
 
 def artifacts_of(snapshot: Snapshot, query_ids: Collection[str] | None) -> list[PlanArtifact]:
-    """The artifacts of some queries, or of all; once all were read, they serve whoever asks for some."""
+    """The artifacts of some queries, or of all, read once. Once all were read, they serve whoever asks for some."""
     if query_ids is None:
         return snapshot.once(_ALL, lambda: snapshot.read(ARTIFACTS))
     if snapshot.has_made(_ALL):
         return [a for a in snapshot.once(_ALL, list[PlanArtifact]) if a.query_id in query_ids]
-    return snapshot.read(ARTIFACTS, query_id=query_ids)
+    key = f"{_ALL} of {' '.join(sorted(query_ids))}"
+    return snapshot.once(key, lambda: snapshot.read(ARTIFACTS, query_id=query_ids))
 
 
 def _saw_last(runs: Sequence[list[PlanArtifact]]) -> set[str]:

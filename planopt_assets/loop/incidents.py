@@ -1,4 +1,4 @@
-"""What a person should be told about each query now: policies that got worse, gates that fail. Pure."""
+"""What a person should be told now: policies that got worse, gates that fail, tables that are away. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from planopt_assets.model.alerts import Incident
 from planopt_assets.promote.transitions import Expire
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from planopt_assets.errors import TableUnreadable
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.gate import Gate
 
@@ -29,6 +32,12 @@ def incidents(standings: Iterable[Standing], gates: Mapping[str, Mapping[str, Ga
                     Incident(f"gate/{name}/{query}", "gate", query, f"{query}: check {name} fails", gate.words)
                 )
     return found
+
+
+def unreadable_table(table: str, error: TableUnreadable, since: datetime) -> Incident:
+    """Queries that read it cannot be observed, and no change of it is seen."""
+    text = f"{error}. It cannot be read since {since.isoformat(timespec='minutes')} or longer. Nothing starts for it."
+    return Incident(f"table/{table}", "table", "", f"{table}: the table cannot be read", text, table)
 
 
 def _worse(standing: Standing) -> Incident | None:

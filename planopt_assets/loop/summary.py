@@ -39,8 +39,8 @@ def run_summary(
     did = {r.query_id: r for r in results}
     shown = sorted(standings.values(), key=lambda s: (s.query_id not in did, order.index(s.outcome)))
     lines = [
-        "| query | what happened | gain (interval) | change tried | in force |",
-        "|---|---|---|---|---|",
+        "| query | what happened | gain (interval) | policy |",
+        "|---|---|---|---|",
         *(_row(stage, did.get(s.query_id), s, objective) for s in shown[:ROWS]),
     ]
     if len(shown) > ROWS:
@@ -87,10 +87,16 @@ def sentence(standing: Standing, objective: Objective) -> str:
 
 def _row(stage: str, result: StageResult | None, standing: Standing, objective: Objective) -> str:
     said = happened(stage, result, standing, objective)
-    tried = standing.deciding.policy.describe() if standing.deciding else ""
-    in_force = (standing.active.policy if standing.active else ORIGINAL).describe()
     gain = standing.gain.describe() if standing.gain else ""
-    return f"| {' | '.join(_cell(c) for c in (standing.query_id, said, gain, tried, in_force))} |"
+    return f"| {' | '.join(_cell(c) for c in (standing.query_id, said, gain, _policy(standing)))} |"
+
+
+def _policy(standing: Standing) -> str:
+    """What is in force, and what was tried if that is something else. One column: the page has room for four."""
+    in_force = standing.active.policy if standing.active else ORIGINAL
+    tried = standing.deciding.policy if standing.deciding else in_force
+    named = f"{in_force.describe()} in force"
+    return named if tried == in_force else f"tried {tried.describe()}; {named}"
 
 
 def _cell(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 DestinationKind = Literal["log", "file", "webhook", "slack", "smtp"]
 Security = Literal["starttls", "tls", "none"]
-IncidentKind = Literal["regression", "gate"]
+IncidentKind = Literal["regression", "gate", "table"]
 Event = Literal["opened", "over"]
 
 
@@ -32,16 +32,26 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something about one query that a person should know. It is open until the same id is not found any more.
+    """Something about one query or table that a person should know. It is open until its id is not found any more.
 
     The id of a regression has the generation that got worse: before and after the revert it is the same incident.
     """
 
-    id: str  # `regression/q3/g2`, `gate/native_scan/q3`
+    id: str  # `regression/q3/g2`, `gate/native_scan/q3`, `table/sales`
     kind: IncidentKind
-    query_id: str
+    query_id: str  # empty for a table
     title: str
     text: str
+    table: str = ""
+
+    @property
+    def subject(self) -> str:
+        return table_subject(self.table) if self.table else self.query_id
+
+
+def table_subject(table: str) -> str:
+    """A table beside queries, whose ids have no slash."""
+    return f"table/{table}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,7 @@ class Message:
             "id": self.id,
             "workload": self.workload,
             "query": self.incident.query_id,
+            "table": self.incident.table,
             "kind": self.incident.kind,
             "incident": self.incident.id,
             "event": self.event,

@@ -30,6 +30,7 @@ class Table:
     maintain: Maintain = "never"  # who may change its layout: nobody, a person, or planopt by itself in mode `auto`
     features: tuple[str, ...] = ()  # table features that planopt may add, although older software cannot use them
     index: bool = False  # opt-in: bloom filters in its files
+    owners: tuple[str, ...] = ()  # empty: the workload's
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Query:
     debug_sample: float | None = None  # None: the workload's
     any_values: bool = False  # whether `tuned` applies a policy to parameter values that were never tried
     max_loss: float = 0.1  # share by which it may get worse for a layout that helps the others
+    owners: tuple[str, ...] = ()  # empty: the workload's
 
     @property
     def source(self) -> Literal["sql", "dataframe"]:
@@ -105,7 +107,14 @@ class Workload:
     similar_within: float = SIMILAR  # how far the size of a table may be from that of the trials, as a factor
     automation: Automation = field(default_factory=Automation)
     alerts: tuple[Destination, ...] = ()
+    owners: tuple[str, ...] = ()  # e-mail addresses, or teams as `team:data`
+    docs_url: str = ""  # where planopt's documentation is served
     sql_files: tuple[str, ...] = field(default=(), compare=False)  # read with the file; a change of one is a change too
+
+    @property
+    def session_settings(self) -> dict[str, str]:
+        """The declared settings of every session, whoever opens it."""
+        return {**dict(self.spark_settings), **dict(self.knobs.pin)}
 
     def query(self, query_id: str) -> Query:
         return next(q for q in self.queries if q.id == query_id)

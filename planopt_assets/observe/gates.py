@@ -18,6 +18,7 @@ MISLED = 10.0
 """A join input reckoned this many times too large or too small, across the broadcast threshold, is worth a look."""
 _WITHIN = f"an estimate wrong by {MISLED:.0f} times or more, on the other side of the broadcast threshold"
 _ALL_EQUAL = "every part equal"
+_NONE = "none allowed"
 _SAME_SHAPE = "the same operators, join strategies and exchanges"
 
 
@@ -138,7 +139,7 @@ def pushdown_effective(history: ObservationHistory, last: Observation) -> Gate:
     numbers = {"scans": float(len(last.scans)), "findings": float(len(findings))}
     numbers |= {"least_pruned_share": min(shares)} if shares else {}
     details = _table(("table", "outcome", "why"), [(s.table, s.outcome, s.reason) for s in last.scans])
-    compared = Compared("0 scans with avoidable reads", f"{len(findings)} of {len(last.scans)}", "none")
+    compared = Compared("0 scans with avoidable reads", f"{len(findings)} of {len(last.scans)}", _NONE)
     if findings:
         words = f"{findings[0].table}: {findings[0].finding}"
         return Gate(False, False, words, details, numbers, compared=compared)
@@ -157,7 +158,7 @@ def native_scan(history: ObservationHistory, last: Observation) -> Gate:
     ]
     wrong += [f"{s.table} was read row by row ({s.file_index})" for s in last.scans if not s.native]
     wrong += [f"{kind} is not a native scan" for a in last.artifacts for kind in a.other_scans]
-    compared = Compared(f"{len(last.scans)} native scan(s) at pinned versions", f"{len(wrong)} deviation(s)", "none")
+    compared = Compared(f"{len(last.scans)} native scan(s) at pinned versions", f"{len(wrong)} deviation(s)", _NONE)
     if wrong:
         return Gate(False, True, "; ".join(dict.fromkeys(wrong)), compared=compared)
     return Gate(True, False, f"{len(last.scans)} scan(s), all native and at the pinned version", compared=compared)
@@ -200,7 +201,7 @@ def protocol_compatible(history: ObservationHistory) -> Gate:
     unreadable = [
         f"{t.table} needs {', '.join(t.unknown_reader_features)}" for t in tables if t.unknown_reader_features
     ]
-    compared = Compared("0 tables that cannot be read", f"{len(unreadable)} of {len(tables)}", "none")
+    compared = Compared("0 tables that cannot be read", f"{len(unreadable)} of {len(tables)}", _NONE)
     if unreadable:
         return Gate(False, True, "; ".join(unreadable), compared=compared)
     unwritable = [f"{t.table} ({', '.join(t.unknown_writer_features)})" for t in tables if t.unknown_writer_features]
@@ -225,7 +226,7 @@ def contract_kept(history: ObservationHistory) -> Gate:
     breaking = [d for d in drifts if d.severity == "breaking"]
     details = _table(("table", "severity", "what"), [(d.table, d.severity, d.words) for d in drifts])
     numbers = {"drifts": float(len(drifts)), "breaking": float(len(breaking))}
-    compared = Compared("0 breaking changes", f"{len(breaking)} of {len(drifts)} change(s)", "none")
+    compared = Compared("0 breaking changes", f"{len(breaking)} breaking of {len(drifts)} change(s)", _NONE)
     if breaking:
         return Gate(False, True, f"{breaking[0].table}: {breaking[0].words}", details, numbers, compared=compared)
     words = f"{len(drifts)} compatible change(s): {drifts[0].words}" if drifts else f"{len(both)} table(s) unchanged"

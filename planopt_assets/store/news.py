@@ -23,16 +23,18 @@ class News:
 def news_since(snapshot: Snapshot, numbers: Mapping[str, int]) -> News:
     """Rows of the tables that are compared. Rows from before planopt numbered them count as 0.
 
-    Each table by its own number: two tables may end with the same one, written at the same moment by two processes.
+    Each table by its own number: two tables may end with the same one, written at the same moment by two processes. A
+    table that ends below its number is another one than before (deleted, or restored): then all its rows are new.
     """
     import pyarrow.compute as pc
 
     found: set[str] = set()
-    newest = dict(numbers)
+    newest = dict[str, int]()
     for name in COMPARED:
         rows = snapshot.table(name, ["query_id", "sequence"])
         stored = pc.fill_null(rows["sequence"], 0)
-        new = pc.greater(stored, numbers.get(name, -1))
+        last, known = pc.max(stored).as_py() or 0, numbers.get(name, -1)
+        new = pc.greater(stored, known if last >= known else -1)
         found.update(pc.unique(rows["query_id"].filter(new)).to_pylist())
-        newest[name] = max(pc.max(stored).as_py() or 0, newest.get(name, 0))
+        newest[name] = last
     return News(frozenset(found), newest)

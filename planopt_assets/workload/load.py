@@ -61,6 +61,8 @@ def _build(fields: WorkloadFile, file: Path, sql_files: tuple[str, ...]) -> Work
         similar_within=fields.similar_within,
         automation=Automation(**dict(fields.automation)),
         alerts=tuple(_destination(alert) for alert in fields.alerts),
+        owners=tuple(fields.owners),
+        docs_url=fields.docs_url,
         sql_files=sql_files,
     )
 
@@ -73,6 +75,7 @@ def _table(name: str, fields: TableFields) -> Table:
         maintain=fields.maintain,
         features=tuple(fields.features),
         index=fields.index == "allow",
+        owners=tuple(fields.owners),
     )
 
 
@@ -86,6 +89,7 @@ def _query(fields: QueryFields) -> Query:
         debug_sample=fields.debug_sample,
         any_values=fields.any_values,
         max_loss=fields.max_loss,
+        owners=tuple(fields.owners),
     )
 
 

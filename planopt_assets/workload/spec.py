@@ -76,6 +76,13 @@ Permission = Literal["deny", "allow"]
 Variable = Annotated[str, _text(r"^[A-Z_][A-Z0-9_]*$", "the name of an environment variable, in capital letters")]
 Url = Annotated[str, _text(r"^https?://[^\s/]\S*$", "a URL that starts with `https://` or `http://`")]
 Mail = Annotated[str, _text(r"^[^\s@<>,;]+@[^\s@<>,;]+$", "an e-mail address, without a display name")]
+# What Dagster takes as an owner.
+Owner = Annotated[
+    str,
+    _text(
+        r"^([A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}|team:\S+)$", "an e-mail address, or a team as `team:name`"
+    ),
+]
 Host = Annotated[str, _text(r"^[A-Za-z0-9._:-]+$", "the name or address of a host")]
 _is_zone = _only(lambda value: value in available_timezones(), "a time zone of the IANA database")
 Zone = Annotated[str, AfterValidator(_is_zone)]
@@ -136,6 +143,7 @@ class TableFields(_Mapping):
         ["clustering"],
     )
     index: Permission = _field("deny", "Whether bloom filters may be written into its files.", "allow")
+    owners: list[Owner] = _field([], "Owners of this table, in place of those of the file.", ["team:logistics"])
 
 
 class QueryFields(_Mapping):
@@ -164,6 +172,7 @@ class QueryFields(_Mapping):
         "Whether `tuned` also applies the policy to parameter values that are not among `parameters`.",
     )
     max_loss: Share = _field(0.1, "How much worse it may get, as a share, for a layout that helps other queries.", 0.05)
+    owners: list[Owner] = _field([], "Owners of this query, in place of those of the file.", ["ada@example.com"])
 
 
 class SparkFields(_Mapping):
@@ -304,6 +313,10 @@ class WorkloadFile(_Mapping):
     )
     alerts: list[AlertFields] = _field(
         [], "Where messages about regressions go.", [{"kind": "slack", "url_env": "ALERTS_URL"}]
+    )
+    owners: list[Owner] = _field([], "Who owns the workload; Dagster's pages show it.", ["team:data"])
+    docs_url: Url = _optional(
+        "Where you serve planopt's `docs/`: Dagster's pages link there.", "https://docs.example.com"
     )
 
 

@@ -46,7 +46,7 @@ def announced(kept: Kept, wire: Wire, *incidents: Incident, now: float = 100.0, 
 
 def test_a_destination_that_fails_stops_no_other() -> None:
     kept, wire = Kept(), Wire("first")
-    assert announced(kept, wire, WORSE) == Announced(1, ("no answer",), True)
+    assert announced(kept, wire, WORSE) == Announced(1, ("no answer",))
     assert [entry.split()[0] for entry in wire.ids] == ["first", "second"]
 
 
@@ -57,12 +57,33 @@ def test_each_is_told_once_whatever_became_of_the_other() -> None:
     assert [entry.split()[0] for entry in mended.ids] == ["first"]
 
 
-def test_what_the_time_does_not_reach_is_said_later() -> None:
+def test_what_the_time_does_not_reach_is_said_later_also_if_nobody_asks_about_it_again() -> None:
     kept, wire = Kept(), Wire()
-    first = announced(kept, wire, WORSE, GATE, left=0.03)
-    assert (first.whole, first.sent) == (False, 1)
+    assert announced(kept, wire, WORSE, GATE, left=0.05).sent == 1
+    assert Announcer("w", BOTH, kept).open_subjects() == {"q", "r"}
     announced(kept, wire, WORSE, GATE, now=200.0)
-    assert len(wire.ids) == len({entry.rpartition("/")[0].rpartition("/")[0] for entry in wire.ids}) == 4
+    assert sorted(wire.ids) == sorted(
+        f"{to.name} w/{incident.id}/100/opened" for to in BOTH for incident in (WORSE, GATE)
+    )
+
+
+def test_one_that_hangs_takes_no_time_of_the_others() -> None:
+    kept, wire, now = Kept(), Wire("first"), [100.0]
+
+    def slow(to: Destination, message: Message) -> Delivery:
+        now[0] += 30 if to.name == "first" else 0
+        return wire.send(to, message)
+
+    def tick() -> list[str]:
+        wire.ids.clear()
+        now[0] += 30
+        announcer = Announcer("w", BOTH, kept)
+        announcer.announce([WORSE, GATE], ["q", "r"], clock=lambda: now[0], until=now[0] + 20, transmit=slow)
+        return [entry.split()[0] for entry in wire.ids]
+
+    assert tick() == ["first"]
+    assert tick() == ["second", "second", "first"]
+    assert tick() == ["first"]
 
 
 def test_killed_while_it_sends_it_says_it_again_by_the_same_id() -> None:
@@ -81,6 +102,6 @@ def test_killed_while_it_sends_it_says_it_again_by_the_same_id() -> None:
 def test_it_knows_whom_it_has_told_something_that_is_not_over() -> None:
     kept, wire = Kept(), Wire()
     announced(kept, wire, WORSE, GATE)
-    assert Announcer("w", BOTH, kept).open_queries() == {"q", "r"}
+    assert Announcer("w", BOTH, kept).open_subjects() == {"q", "r"}
     announced(kept, wire, now=200.0)
-    assert Announcer("w", BOTH, kept).open_queries() == set()
+    assert Announcer("w", BOTH, kept).open_subjects() == set()

@@ -48,6 +48,7 @@ def test_a_webhook_gets_the_documented_json() -> None:
             "id": "sales/regression/q3/g2/1/opened",
             "workload": "sales",
             "query": "q3",
+            "table": "",
             "kind": "regression",
             "incident": "regression/q3/g2",
             "event": "opened",
@@ -151,6 +152,18 @@ def test_a_mail_goes_through_starttls_with_a_password_from_the_environment(
     assert refused.error.count("wrong-one") == 0
     assert "535" in refused.error
     assert len(box.mails) == 1
+
+
+def test_what_no_library_foresees_is_an_answer_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAIL_PASSWORD", "gr\u00fcn-hunter2")  # smtplib cannot encode it
+    with MailBox(wants_login=True).serving() as box:
+        mailed = send(smtp(box, user="me", password_env="MAIL_PASSWORD"), OPENED, at_once)
+    posted = send(Destination("on_call", "webhook", url=f"http://{'x' * 70}.example/s3cret-path"), OPENED, at_once)
+    written = send(Destination("file", "file", path="a\0b"), OPENED, at_once)
+    for done in (mailed, posted, written):
+        assert "PLN-507" in done.error
+        assert "hunter2" not in done.error
+        assert "s3cret" not in done.error
 
 
 def test_a_file_gets_one_json_object_a_line(tmp_path: Path) -> None:

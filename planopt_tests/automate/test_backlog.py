@@ -33,11 +33,12 @@ def test_every_row_is_looked_at_after_it_was_stored(added: list[list[tuple[str, 
     assert owed == {}
 
 
-@pytest.mark.parametrize("text", [None, "{", "[]", '{"format": 1, "x": 2}', '{"format": 2, "after": "q"}'])
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"format": 1, "seen": "s", "x": 2}', '{"format": 2, "seen": "s"}'])
 def test_a_lost_or_foreign_position_is_the_start(text: str | None) -> None:
-    assert read_position(text) == Position()
+    assert read_position(text, of="s") == Position(seen="s")
 
 
-def test_a_position_is_read_as_it_was_written() -> None:
-    position = Position({"verdicts": 7}, {"verdicts": 9}, "q", "wkl_1")
-    assert read_position(position.text()) == position
+def test_a_position_is_read_as_it_was_written_and_counts_for_nothing_else() -> None:
+    position = Position({"verdicts": 7}, {"verdicts": 9}, "q", {"sales": 9.5}, "wkl_1")
+    assert read_position(position.text(), of="wkl_1") == position
+    assert read_position(position.text(), of="wkl_2") == Position(seen="wkl_2")

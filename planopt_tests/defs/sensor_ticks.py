@@ -12,7 +12,7 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from planopt_assets.definitions import defs
-from planopt_assets.defs import current_workload, on_change, regressions
+from planopt_assets.defs import on_change, regressions
 
 
 @dataclass
@@ -59,7 +59,6 @@ class Ticks:
 @contextmanager
 def ticks(file: Path, sensor: str, patch: pytest.MonkeyPatch) -> Iterator[Ticks]:
     patch.setenv("PLANOPT_WORKLOAD", str(file))
-    current_workload.current_workload.cache_clear()
     definition = defs().resolve_sensor_def(sensor)
     with dg.instance_for_test() as instance:
         made = Ticks(instance, definition)

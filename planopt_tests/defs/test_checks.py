@@ -39,7 +39,7 @@ def test_a_gate_without_evidence_is_a_warning_that_is_not_passed(
     gate: Gate, passed: bool, severity: dg.AssetCheckSeverity
 ) -> None:
     context = Events()
-    log_evaluations(cast(dg.OpExecutionContext, context), Names(), "native_scan", {"q": gate})
+    log_evaluations(cast(dg.OpExecutionContext, context), Names(), "scan_outcomes", "native_scan", {"q": gate})
     (logged,) = context.logged
     assert (logged.passed, logged.severity, logged.description) == (passed, severity, gate.words)
     assert logged.metadata["observed"].value is gate.observed
@@ -48,7 +48,7 @@ def test_a_gate_without_evidence_is_a_warning_that_is_not_passed(
 def test_the_metadata_of_a_check_are_words_both_values_the_threshold_and_a_link_to_the_run() -> None:
     context = Events()
     gate = Gate(False, False, "slower", compared=Compared("1 s", "2 s", "at most 1.05"), run_id="a-run")
-    log_evaluations(cast(dg.OpExecutionContext, context), Names(), "gain_proven", {"q": gate})
+    log_evaluations(cast(dg.OpExecutionContext, context), Names(), "verdicts", "gain_proven", {"q": gate})
     (logged,) = context.logged
     said = {name: value.value for name, value in logged.metadata.items()}
     assert said == {

@@ -127,6 +127,40 @@ def test_what_a_page_needs_for_a_first_look_is_there(workload: Path) -> None:
         assert "docs" in spec.metadata
 
 
+def specs_of(file: Path, **more: object) -> dict[str, dg.AssetSpec]:
+    made = planopt_definitions(file, **more)  # type: ignore[arg-type]
+    return {spec.key.to_user_string(): spec for spec in made.resolve_all_asset_specs()}
+
+
+def test_owners_are_those_of_the_table_of_the_queries_and_of_the_workload(workload: Path) -> None:
+    owned = WORKLOAD.replace("sales: data/sales", "sales: {path: data/sales, owners: [team:sales]}")
+    owned = owned.replace("FROM sales}", "FROM sales, owners: [ada@example.com]}") + "owners: [team:data]\n"
+    workload.write_text(owned)
+    specs = specs_of(workload, owners=["team:platform"])
+    assert list(specs["tables/sales"].owners) == ["team:sales"]
+    assert list(specs["tables/shops"].owners) == ["team:platform", "team:data"]
+    assert list(specs["verdicts"].owners) == ["team:platform", "team:data", "ada@example.com"]
+    assert list(specs["table_readiness"].owners) == ["team:platform", "team:data", "team:sales"]
+
+
+@pytest.mark.parametrize("owner", ["ada", "team:", "ada@example", "\u00e4@example.com", "a b@example.com"])
+def test_an_owner_that_dagster_would_refuse_is_an_error_of_the_file(workload: Path, owner: str) -> None:
+    workload.write_text(WORKLOAD + f"owners: ['{owner}']\n")
+    with pytest.raises(PlanoptError, match="an e-mail address, or a team as `team:name`"):
+        planopt_definitions(workload)
+
+
+def test_descriptions_link_to_the_docs_where_they_are_served(workload: Path) -> None:
+    assert str(specs_of(workload)["verdicts"].description).endswith(" More: `docs/validate.md` of planopt.")
+    workload.write_text(WORKLOAD + "docs_url: https://docs.example.com/planopt/\n")
+    for spec in specs_of(workload).values():
+        assert spec.description is not None
+        assert "[More](https://docs.example.com/planopt/" in spec.description
+        assert str(spec.metadata["docs"].value).startswith("https://docs.example.com/planopt/")
+        page = str(spec.metadata["docs"].value).rpartition("/")[2]
+        assert (Path(__file__).parents[2] / "docs" / page).is_file()
+
+
 def test_definitions_are_loadable() -> None:
     dg.Definitions.validate_loadable(defs())
 

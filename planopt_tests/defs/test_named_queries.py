@@ -10,6 +10,7 @@ import pytest
 
 from planopt_assets.defs import jobs, names, stage_assets
 from planopt_assets.defs.code_location import CodeLocation
+from planopt_assets.defs.dead_runs import PROCESS_TAG, this_process
 from planopt_assets.defs.resources import WorkspaceResource, workspace_of
 from planopt_assets.loop.run import Run, StageResult
 from planopt_tests.conftest import write_workload_file
@@ -19,13 +20,13 @@ pytestmark = pytest.mark.fast
 HERE = CodeLocation("planopt.yaml")
 NAMES = HERE.names
 
-QUERIES = '  - {id: a, sql: "SELECT 1"}\n  - {id: b, sql: "SELECT 2"}\n'
+QUERIES = '  - {id: a, sql: "SELECT 1", owners: [ada@example.com]}\n  - {id: b, sql: "SELECT 2"}\n'
 
 
 @pytest.fixture
 def resource(tmp_path: Path) -> WorkspaceResource:
     (tmp_path / "data" / "sales").mkdir(parents=True)
-    return WorkspaceResource(workload=str(write_workload_file(tmp_path, QUERIES)))
+    return WorkspaceResource(workload=str(write_workload_file(tmp_path, QUERIES, extra="owners: [team:data]")))
 
 
 def test_planopt_run_knows_better_than_the_configuration_it_makes(resource: WorkspaceResource) -> None:
@@ -75,6 +76,19 @@ def test_a_query_that_is_materialized_alone_is_named(
     assert told == [named]
 
 
+def test_a_run_says_which_process_it_is_where_one_process_is_the_whole_run(resource: WorkspaceResource) -> None:
+    assets = stage_assets.stage_assets(
+        HERE, "decide", lambda run, query_ids: [], deps={"policy_decisions": []}, descriptions={"policy_decisions": "-"}
+    )
+    with dg.instance_for_test() as instance:
+        instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
+        resources = {NAMES.workspace: resource}
+        ran = dg.materialize([assets], instance=instance, resources=resources, partition_key="a")
+        found = instance.get_run_by_id(ran.run_id)
+    assert found is not None
+    assert found.tags[PROCESS_TAG] == this_process()
+
+
 def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: WorkspaceResource) -> None:
     def work(run: Run, query_ids: Any) -> list[StageResult]:
         return [StageResult(query, True, "looked at") for query in query_ids]
@@ -87,7 +101,10 @@ def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: Wo
         tags = {"dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
         dg.materialize([assets], instance=instance, resources={NAMES.workspace: resource}, tags=tags)
         newest, *others = instance.fetch_materializations(dg.AssetKey("policy_decisions"), limit=9).records
-    assert {record.partition_key for record in others} == {"a", "b"}
+    owners = {
+        r.partition_key: r.asset_materialization.metadata["owners"].value for r in others if r.asset_materialization
+    }
+    assert owners == {"a": "ada@example.com", "b": "team:data"}
     assert newest.partition_key is None
     assert newest.asset_materialization is not None
     said = newest.asset_materialization.metadata

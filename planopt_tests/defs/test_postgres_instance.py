@@ -10,7 +10,6 @@ import pytest
 
 from planopt_assets.alert.announce import Announcer
 from planopt_assets.definitions import defs
-from planopt_assets.defs import current_workload
 from planopt_assets.defs.instance import register_queries
 from planopt_assets.defs.run_requests import CHANGE_TAG, failures, states
 from planopt_assets.model.alerts import Delivery, Destination, Incident
@@ -43,7 +42,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     commit(tmp_path / "data/sales")
     (tmp_path / "planopt.yaml").write_text(FILE)
     monkeypatch.setenv("PLANOPT_WORKLOAD", str(tmp_path / "planopt.yaml"))
-    current_workload.current_workload.cache_clear()
     return tmp_path / "planopt.yaml"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,26 @@ def test_a_take_back_that_fails_is_tried_three_times_in_all(file: Path, monkeypa
         assert sensor.said() == "no new rows"
 
 
+def test_a_take_back_that_succeeded_and_left_it_due_is_not_waited_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dagster starts a run key once, ever: asked for again, nothing would start, and no later row would be seen."""
+    with ticks(file, "production_runs", monkeypatch) as sensor:
+        found_worse(load_workload(file))
+        assert sensor.requested() == ["proven"]
+        sensor.ran(dg.DagsterRunStatus.SUCCESS)
+        assert "a run looked at exactly these queries and inputs, and left 1 so" in sensor.said()
+        assert sensor.said() == "no new rows"
+
+
+def test_another_store_is_read_from_its_start(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ticks(file, "production_runs", monkeypatch) as sensor:
+        sensor.tick()
+        shutil.copytree(file.parent / "store", file.parent / "moved")
+        file.write_text(file.read_text().replace("store: store", "store: moved"))
+        assert sensor.said() == "4 queries with new rows, nothing to take back"
+
+
 def events(hook: Hook) -> list[str]:
     return [f"{body['event']} {body['incident']}" for body in hook.bodies]
 
@@ -142,6 +163,36 @@ def test_a_restart_tells_nothing_twice(file: Path, hook: Hook, monkeypatch: pyte
         assert told(sensor, hook) == ["opened regression/proven/g1"]
         sensor.cursor = before  # the daemon was killed before it kept the cursor
         assert told(sensor, hook) == []
+
+
+def test_a_table_that_stays_unreadable_is_told_once_and_when_it_is_back(
+    file: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = file.parent / "data/sales/_delta_log"
+    with ticks(file, "regressions", monkeypatch) as sensor:
+        told(sensor, hook)
+        log.rename(log.with_name("away"))
+        assert told(sensor, hook) == []  # it may be back in a moment
+        assert told(sensor, hook, after=899) == []
+        assert told(sensor, hook, after=1) == ["opened table/sales"]
+        (body,) = hook.bodies
+        assert (body["table"], body["query"], body["title"]) == ("sales", "", "sales: the table cannot be read")
+        sensor.cursor = None  # and with it since when: it was told, so it stays told
+        assert [told(sensor, hook) for _ in range(2)] == [[], []]
+        log.with_name("away").rename(log)
+        assert told(sensor, hook) == ["over table/sales"]
+        assert told(sensor, hook) == []
+
+
+def test_a_table_that_is_back_in_time_is_no_incident(file: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = file.parent / "data/sales/_delta_log"
+    with ticks(file, "regressions", monkeypatch) as sensor:
+        told(sensor, hook)
+        for _ in range(3):
+            log.rename(log.with_name("away"))
+            assert told(sensor, hook, after=600) == []
+            log.with_name("away").rename(log)
+            assert told(sensor, hook, after=600) == []
 
 
 def test_without_destinations_it_says_so(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import dagster as dg
 import pytest
 
 from planopt_assets.definitions import defs
-from planopt_assets.defs import current_workload
 from planopt_assets.workload import load_workload
 from planopt_tests.defs.observed import commit, observe_without_spark
 
@@ -37,7 +36,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "planopt.yaml"
     file.write_text(FILE)
     monkeypatch.setenv("PLANOPT_WORKLOAD", str(file))
-    current_workload.current_workload.cache_clear()
     return file
 
 

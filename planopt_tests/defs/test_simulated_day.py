@@ -26,7 +26,7 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.sensor import execute_sensor_iteration
 
-from planopt_assets.defs import current_workload, on_change
+from planopt_assets.defs import on_change
 from planopt_assets.loop.run import read_standings
 from planopt_assets.loop.steps import step
 from planopt_assets.workload import load_workload
@@ -162,7 +162,6 @@ def day(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Day]:
         commit(folder / "data" / table)
     (folder / "planopt.yaml").write_text(FILE.format(edited="SELECT max(shop) AS m FROM stock"))
     patch.setenv("PLANOPT_WORKLOAD", str(folder / "planopt.yaml"))
-    current_workload.current_workload.cache_clear()
     LAUNCHED.clear()
     launcher = {"module": "planopt_tests.defs.simulated_runs", "class": "SimulatedLauncher"}
     coordinator = {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"}  # launches at once

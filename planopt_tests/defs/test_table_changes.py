@@ -9,6 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from planopt_assets.defs.dead_runs import PROCESS_TAG, this_process
 from planopt_assets.workload import load_workload
 from planopt_tests.defs.observed import commit, observe_without_spark
 from planopt_tests.defs.sensor_ticks import Ticks, ticks
@@ -112,6 +113,21 @@ def test_a_run_that_failed_is_asked_for_again_three_times_in_all(sensor: Ticks, 
     assert len(set(keys)) == 3
     assert "left for the nightly sweep" in sensor.said(after=900)
     assert sensor.said(after=900) == "nothing changed"
+
+
+def test_a_run_whose_process_is_gone_is_not_waited_for(sensor: Ticks, file: Path) -> None:
+    """The machine was restarted: Dagster's daemon knows nothing of the process, and the run counts as started."""
+    commit(file.parent / "data/sales")
+    sensor.tick()
+    assert sensor.requested(after=60) == ["by_shop", "both"]
+    sensor.ran(AT_WORK)
+    assert sensor.said().endswith("is still at work")
+    (run,) = sensor.instance.get_runs()
+    host, number, born = this_process().split("|")
+    sensor.instance.add_run_tags(run.run_id, {PROCESS_TAG: f"{host}|{number}|{int(born) - 60}"})
+    assert sensor.requested(after=900) == ["by_shop", "both"]
+    (ended,) = sensor.instance.get_runs()
+    assert ended.status == dg.DagsterRunStatus.FAILURE
 
 
 def test_a_query_that_fails_every_time_does_not_keep_the_sensor_busy(sensor: Ticks, file: Path) -> None:

@@ -27,7 +27,7 @@ def files(store: str) -> int:
     return len(data_files(table))
 
 
-def test_upkeep_compacts_the_store_and_removes_partitions_of_removed_queries(tmp_path: Path) -> None:
+def test_upkeep_compacts_the_store_and_removes_partitions_of_removed_queries_and_tables(tmp_path: Path) -> None:
     (tmp_path / "data" / "sales").mkdir(parents=True)
     file = write_workload_file(tmp_path, '  - {id: a, sql: "SELECT 1"}')
     workload = load_workload(file)
@@ -37,11 +37,14 @@ def test_upkeep_compacts_the_store_and_removes_partitions_of_removed_queries(tmp
     assert files(workload.store) > SMALL_FILES
     with dg.instance_for_test() as instance:
         instance.add_dynamic_partitions(names.PARTITIONS, ["a", "removed"])
+        instance.add_dynamic_partitions(names.TABLE_PARTITIONS, ["renamed"])
         result = planopt_definitions(file).resolve_job_def(names.UPKEEP_JOB).execute_in_process(instance=instance)
         assert result.success
         assert set(instance.get_dynamic_partitions(names.PARTITIONS)) == {"a"}
+        assert set(instance.get_dynamic_partitions(names.TABLE_PARTITIONS)) == {"sales"}
     assert files(workload.store) == 1
     (output,) = (e.step_output_data for e in result.all_events if e.is_successful_output)
     said = {name: value.value for name, value in output.metadata.items()}
     assert (said["tables"], said["partitions of removed queries"]) == (1, "removed")
+    assert said["partitions of removed tables"] == "renamed"
     assert "| lineage | " in str(said["compacted"])

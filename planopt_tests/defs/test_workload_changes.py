@@ -8,6 +8,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from planopt_assets.defs import current_workload
+from planopt_assets.model.workload import Workload
 from planopt_assets.workload import load_workload
 from planopt_tests.defs.observed import commit, observe_without_spark
 from planopt_tests.defs.sensor_ticks import Ticks, ticks
@@ -123,3 +125,35 @@ def test_a_file_that_is_half_written_is_said_and_loses_nothing(sensor: Ticks, fi
     file.write_text(MORE)
     sensor.tick()
     assert sensor.requested(after=60) == ["amounts"]
+
+
+def test_a_store_that_cannot_be_read_is_said_and_partitions_are_aligned_all_the_same(sensor: Ticks, file: Path) -> None:
+    log = next((file.parent / "store/plan_artifacts/_delta_log").glob("*.json"))
+    whole = log.read_text()
+    file.write_text(MORE)
+    sensor.tick()
+    log.write_text("{")
+    result = sensor.tick(after=60)
+    assert "PLN-" in str(result.skip_reason)
+    assert partitions(result) == [("Add", ["amounts"])]
+    log.write_text(whole)
+    assert sensor.requested() == ["amounts"]
+
+
+def test_a_file_that_is_edited_while_it_is_read_is_read_again(
+    sensor: Ticks, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(path: Path) -> Workload:
+        workload = load_workload(path)
+        (file.parent / "q.sql").write_text("SELECT min(shop) AS least FROM sales")
+        return workload
+
+    (file.parent / "q.sql").write_text("select MAX(shop) as most from sales")
+    with monkeypatch.context() as patch:
+        patch.setattr(current_workload, "load_workload", slowly)
+        sensor.tick()
+    sensor.tick()
+    assert sensor.requested(after=60) == ["from_file"]
+    observe_without_spark(load_workload(file), ["from_file"], "run-1")
+    sensor.ran(dg.DagsterRunStatus.SUCCESS)
+    assert sensor.requested(after=600) is None

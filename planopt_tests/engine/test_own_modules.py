@@ -10,6 +10,7 @@ import pytest
 
 from planopt_assets.engine.frames.callables import query_source
 from planopt_assets.engine.frames.own_modules import own_modules
+from planopt_assets.errors import CallableUnusable
 from planopt_assets.model.inputs import QuerySource, query_fingerprint
 from planopt_assets.model.workload import Query, Workload
 
@@ -35,6 +36,12 @@ def found(folder: Path, query: str, *modules: str) -> list[str]:
 def fingerprint(folder: Path) -> str:
     workload = Workload("demo", folder / "planopt.yaml", str(folder / "store"), (), (QUERY,), allow_python=True)
     return query_fingerprint(QUERY, query_source(workload, QUERY))
+
+
+def test_a_module_that_is_no_text_is_an_error_of_its_query(tmp_path: Path) -> None:
+    write(tmp_path, {"queries/daily.py": ""}).write_bytes(b"\xff\xfe")
+    with pytest.raises(CallableUnusable, match="save it as UTF-8"):
+        fingerprint(tmp_path)
 
 
 # What is found

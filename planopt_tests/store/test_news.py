@@ -28,3 +28,11 @@ def test_a_number_counts_for_its_own_table_only() -> None:
 
 def test_after_the_newest_there_is_nothing() -> None:
     assert news_since(ROWS, news_since(ROWS, {}).newest).query_ids == set()
+
+
+def test_a_table_that_ends_below_its_number_is_another_one_and_all_new() -> None:
+    """A store that was deleted and filled again counts from the start: its rows must not stay unseen."""
+    before = {"verdicts": 90, "runtime_counters": 4}
+    news = news_since(ROWS, before)
+    assert news.query_ids == {"old", "a"}
+    assert news_since(ROWS, news.newest).query_ids == set()

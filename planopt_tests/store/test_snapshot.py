@@ -55,6 +55,23 @@ def children(snapshot: Snapshot, **equals: Any) -> list[str]:
 # What is read
 
 
+def test_some_rows_are_the_same_however_their_files_are_found(tmp_path: Path) -> None:
+    """Files without a wanted input are left out, and one is enough to know that nothing is wanted."""
+    for run in range(3):
+        rows = [edge("", run, query_id=q, input_fingerprint=f"inp_{run}_{q}") for q in ("a", "b")]
+        table = pa.Table.from_pylist(rows, schema=TABLES["policy_decisions"])
+        write_deltalake(tmp_path / "policy_decisions", table, mode="append")
+    snapshot = Snapshot(str(tmp_path), "demo")
+
+    def found(**wanted: Any) -> list[str]:
+        return snapshot.table("policy_decisions", ["input_fingerprint"], **wanted)["input_fingerprint"].to_pylist()
+
+    assert found(input_fingerprint={"inp_2_a", "inp_0_b"}, query_id={"a", "b"}) == ["inp_0_b", "inp_2_a"]
+    assert found(input_fingerprint={"inp_2_a"}, query_id={"b"}) == []
+    assert found(input_fingerprint={"inp_9_a"}) == found(query_id=set()) == []
+    assert found(query_id={"a"}) == ["inp_0_a", "inp_1_a", "inp_2_a"]
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_a_row_of_every_table_comes_back_as_it_was_written(tmp_path: Path, name: str) -> None:
     row = {field.name: None for field in TABLES[name]} | edge("x")

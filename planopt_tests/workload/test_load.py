@@ -26,12 +26,12 @@ spark:
   master: local[2]
   settings: {spark.sql.session.timeZone: UTC, spark.a.int: 200, spark.a.float: 0.5, spark.a.bool: true}
 tables:
-  lineitem: {path: data/lineitem, maintain: auto, features: [clustering], index: allow}
+  lineitem: {path: data/lineitem, maintain: auto, features: [clustering], index: allow, owners: [a@b.de]}
   orders: {path: ../shared_tables/orders, maintain: by_hand}
   eu: s3://lake/sales/eu/
   customers: {catalog: main.`my sales`.customers}
 queries:
-  - {id: inline, sql: SELECT 1, runs_per_day: 24, max_loss: 0.05}
+  - {id: inline, sql: SELECT 1, runs_per_day: 24, max_loss: 0.05, owners: ["team:shop"]}
   - id: from_file
     sql_file: queries/by_segment.sql
     parameters:
@@ -58,6 +58,8 @@ alerts:
   - {kind: webhook, name: on_call, url: "http://127.0.0.1:8080/hook"}
   - {kind: slack, url_env: SLACK_URL}
   - {kind: smtp, host: mail, port: 25, security: none, sender: a@b.c, to: [d@e.f], user: m, password_env: MAIL_PASSWORD}
+owners: ["team:data", x@y.org]
+docs_url: https://docs.example.com/planopt
 """
 
 
@@ -72,13 +74,13 @@ def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
         file=folder / "planopt.yaml",
         store=str(folder / "state/store"),
         tables=(
-            Table("lineitem", str(folder / "data/lineitem"), None, "auto", ("clustering",), True),
+            Table("lineitem", str(folder / "data/lineitem"), None, "auto", ("clustering",), True, ("a@b.de",)),
             Table("orders", path=str(folder.parent / "shared_tables/orders"), maintain="by_hand"),
             Table("eu", path="s3://lake/sales/eu"),
             Table("customers", catalog="main.`my sales`.customers"),
         ),
         queries=(
-            Query("inline", sql="SELECT 1", runs_per_day=24.0, max_loss=0.05),
+            Query("inline", sql="SELECT 1", runs_per_day=24.0, max_loss=0.05, owners=("team:shop",)),
             Query(
                 "from_file",
                 sql="SELECT 'é'\r\n",
@@ -127,6 +129,8 @@ def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
                 password_env="MAIL_PASSWORD",
             ),
         ),
+        owners=("team:data", "x@y.org"),
+        docs_url="https://docs.example.com/planopt",
     )
 
 

@@ -30,7 +30,11 @@ def query_source(workload: Workload, query: Query) -> QuerySource:
     if query.sql is not None:
         return QuerySource(query.sql)
     file, folder = _file(workload, query), workload.file.parent
-    text = file.read_text(encoding="utf-8")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"module {query.python!r} cannot be read as text ({type(error).__name__})"
+        raise _unusable(query, what, "save it as UTF-8, in a file that can be read") from error
     if file.is_relative_to(folder):
         found = own_modules(file, folder)
     else:  # installed: the modules of its own package are as much its own as those beside a workload file

@@ -57,7 +57,7 @@ DEFAULTS = {
 
 def session_settings(workload: Workload) -> dict[str, str]:
     """The settings contract of the session: planopt's defaults, then the user's, then what Delta requires."""
-    asked = {**dict(workload.spark_settings), **dict(workload.knobs.pin)}
+    asked = workload.session_settings
     extensions = dict.fromkeys([REQUIRED["spark.sql.extensions"], *asked.get("spark.sql.extensions", "").split(",")])
     joined = ",".join(name for name in extensions if name)
     return {**DEFAULTS, **asked, **REQUIRED, "spark.sql.extensions": joined}

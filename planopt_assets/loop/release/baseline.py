@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,19 +31,19 @@ def baseline_of(workload: Workload, name: str) -> Iterator[Workload]:
 
 @contextmanager
 def at_commit(workload: Workload, ref: str) -> Iterator[Workload]:
-    """The workload file and all beside it as of a commit, in a folder that is gone afterwards.
+    """The repository as of a commit, in a folder that is gone afterwards.
 
-    Tables and store are those of the branch: a repository holds no data, so relative paths mean the branch's folder. A
-    commit without the workload file has no queries.
+    Tables and store are those of the branch, because a repository holds no data. To find them, the repository lies in
+    the scratch folder at its own path: there `../lake/orders` leads to the branch's path with the scratch folder before
+    it. A commit without the workload file has no queries.
     """
     folder = workload.file.parent
     commit = _git(folder, ref, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
+    top = Path(_git(folder, ref, "rev-parse", "--show-toplevel").decode().removesuffix("\n")).resolve()
     with TemporaryDirectory(prefix="planopt-baseline-") as scratch:
         place = Path(scratch).resolve()
-        archive = _git(folder, ref, "archive", "--format=tar", commit, ".")
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(place, filter="data")
-        file = place / workload.file.name
+        _check_out(top, ref, commit, place)
+        file = _within(place, workload.file)
         if not file.is_file():
             yield replace(workload, queries=())
             return
@@ -54,10 +53,22 @@ def at_commit(workload: Workload, ref: str) -> Iterator[Workload]:
             raise BaselineUnreadable(
                 f"the workload file at {ref} has a mistake: {error}", where=ref, fix="choose a commit that loads"
             ) from error
-        tables = tuple(
-            replace(t, path=_moved(t.path, place, folder)) if t.path is not None else t for t in before.tables
-        )
+        if shared := [path for path in before.sql_files if Path(path).is_relative_to(top)]:
+            raise BaselineUnreadable(
+                f"the workload file at {ref} names {shared[0]} by an absolute path, which is the branch's own file",
+                where=ref,
+                fix="name SQL files relative to the workload file",
+            )
+        tables = tuple(replace(t, path=_of_branch(t.path, place)) for t in before.tables)
         yield replace(before, tables=tables, store=workload.store)
+
+
+def _check_out(top: Path, ref: str, commit: str, place: Path) -> None:
+    """All files of a commit, through an index of its own: neither the branch's index nor its files are touched."""
+    target, index = _within(place, top), {"GIT_INDEX_FILE": str(place / "index")}
+    target.mkdir(parents=True)
+    _git(top, ref, "-c", "core.sparseCheckout=false", "read-tree", commit, **index)
+    _git(top, ref, "checkout-index", "--all", "--quiet", f"--prefix={target}/", **index)
 
 
 def from_store(workload: Workload, root: str) -> Workload:
@@ -86,14 +97,25 @@ def from_store(workload: Workload, root: str) -> Workload:
     return replace(workload, queries=tuple(queries))
 
 
-def _moved(path: str, place: Path, folder: Path) -> str:
-    inside = Path(path)
-    return str(folder / inside.relative_to(place)) if inside.is_relative_to(place) else path
+def _within(place: Path, path: Path) -> Path:
+    """
+    >>> _within(Path("/tmp/x"), Path("/home/me/jobs"))
+    PosixPath('/tmp/x/home/me/jobs')
+    """
+    return place.joinpath(*path.parts[1:])
 
 
-def _git(folder: Path, ref: str, *arguments: str) -> bytes:
+def _of_branch(path: str | None, place: Path) -> str | None:
+    """A relative path of the file leads into the scratch folder; an absolute one, or a URI, means what it says."""
+    if path is None or not Path(path).is_relative_to(place):
+        return path
+    return str(Path("/") / Path(path).relative_to(place))
+
+
+def _git(folder: Path, ref: str, *arguments: str, **environment: str) -> bytes:
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
+        done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, **environment})
     except FileNotFoundError as error:
         raise BaselineUnreadable("git is not installed", where=ref, fix="install it, or give a store") from error
     if done.returncode != 0:

@@ -62,7 +62,7 @@ def settings_changed(before: Workload, after: Workload) -> list[str]:
     >>> settings_changed(one, Workload("w", Path("w"), "s", (), ()))
     ['spark.sql.shuffle.partitions was 8 and is not set']
     """
-    was, new = dict(before.spark_settings), dict(after.spark_settings)
+    was, new = before.session_settings, after.session_settings
     names = sorted(name for name in was.keys() | new.keys() if was.get(name) != new.get(name))
     return [f"{name} was {was.get(name, 'not set')} and is {new.get(name, 'not set')}" for name in names]
 
@@ -70,7 +70,11 @@ def settings_changed(before: Workload, after: Workload) -> list[str]:
 def moved_tables(before: Workload, after: Workload) -> list[str]:
     """Names that stand for another table than before."""
     was: Mapping[str, Table] = {t.name: t for t in before.tables}
-    return [t.name for t in after.tables if t.name in was and was[t.name] != t]
+    return [t.name for t in after.tables if t.name in was and _place(was[t.name]) != _place(t)]
+
+
+def _place(table: Table) -> tuple[str | None, str | None]:
+    return table.path, table.catalog
 
 
 def _compare(before: Query, after: Query, schemas: Schemas, same_source: bool) -> tuple[Kind, str]:

@@ -43,31 +43,51 @@ def plan_changes(before: Side, after: Side) -> str:
 
 
 def _contract(before: Side, after: Side) -> Iterator[Finding]:
-    """Whoever reads the result relies on its columns, by name and type."""
-    was, now = dict(before.output), dict(after.output)
-    for name, kind in was.items():
-        if name not in now:
+    """Whoever reads the result relies on its columns, by name and type. A name may stand there several times."""
+    was, now = _types(before), _types(after)
+    for name, kinds in was.items():
+        found = now.get(name, [])
+        if not found:
             yield Finding("error", "contract", f"column {name} is gone from the result")
-        elif now[name] != kind:
-            yield Finding("error", "contract", f"column {name} was {kind} and is {now[name]}")
-    if added := [name for name in now if name not in was]:
+        elif len(found) < len(kinds):
+            yield Finding("error", "contract", f"column {name} was there {len(kinds)} times and is {len(found)} times")
+        elif found[: len(kinds)] != kinds:
+            words = f"column {name} was {', '.join(kinds)} and is {', '.join(found[: len(kinds)])}"
+            yield Finding("error", "contract", words)
+    if added := [name for name in now if len(now[name]) > len(was.get(name, []))]:
         yield Finding("note", "contract", f"new in the result: {', '.join(added)}")
-    elif list(was) != list(now) and was.keys() == now.keys():
+    elif before.output != after.output and sorted(before.output) == sorted(after.output):
         yield Finding("warning", "contract", "the columns of the result are in another order")
 
 
+def _types(side: Side) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, kind in side.output:
+        found.setdefault(name, []).append(kind)
+    return found
+
+
 def _pushdown(before: Side, after: Side) -> Iterator[Finding]:
-    """A table of which clearly more is read. It is a loss where a predicate is left that no longer chooses files."""
+    """A predicate that no longer chooses files, and a table of which clearly more is read.
+
+    Both together are a loss. So is the first alone where a table has one file: reading it whole, it cannot tell what a
+    larger one would skip.
+    """
     for table in sorted({s.table for s in before.scans} & {s.table for s in after.scans}):
         was, now = _bytes(before.scans, table), _bytes(after.scans, table)
-        if was is None or now is None or now <= BYTES_LIMIT * was:
-            continue
-        grew = f"{table}: {now:,} bytes are read instead of {was:,}"
+        grew = was is not None and now is not None and now > BYTES_LIMIT * was
+        more = f"{table}: {now:,} bytes are read instead of {was:,}" if grew else ""
         idle = [c for o in _of(after.outcomes, table) for c in o.conjuncts if c.used not in CHOOSES_FILES]
         if idle and _choosing(after, table) < _choosing(before, table):
-            yield Finding("error", "pushdown", f"{grew}. {_why(idle[0])}")
-        else:
-            yield Finding("warning", "pushdown", grew)
+            lost = more or f"{table}: a predicate no longer chooses files"
+            error = grew or _one_file(after.scans, table)
+            yield Finding("error" if error else "warning", "pushdown", f"{lost}. {_why(idle[0])}")
+        elif grew:
+            yield Finding("warning", "pushdown", more)
+
+
+def _one_file(scans: Sequence[ScanFacts], table: str) -> bool:
+    return all((s.funnel.total.files or 0) <= 1 for s in scans if s.table == table)
 
 
 def _choosing(side: Side, table: str) -> int:

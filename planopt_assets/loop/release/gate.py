@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from planopt_assets.engine.baseline_workspace import BaselineWorkspace
@@ -16,6 +16,7 @@ from planopt_assets.loop.release.findings import Finding, Severity, compared, pl
 from planopt_assets.loop.release.paired import measured
 from planopt_assets.loop.release.side import Side, planned_side
 from planopt_assets.model.inputs import query_fingerprint
+from planopt_assets.model.redaction import redact
 from planopt_assets.observe.bundle import schemas_of
 from planopt_assets.validate.judge_rules import Rules
 
@@ -66,7 +67,8 @@ class ReleaseGate:
         """One answer per query of either side; none named means all."""
         before, after = self._before.workload, self._after.workload
         found = changes(before, after, self._schemas(), _fingerprint)
-        return [self._answer(change) for change in found if not query_ids or change.query_id in query_ids]
+        asked = [change for change in found if not query_ids or change.query_id in query_ids]
+        return [_without_secrets(self._answer(change)) for change in asked]
 
     def _schemas(self) -> dict[str, list[tuple[str, str]]]:
         """Of all tables that can be read without Spark; the others are looked at when a query is planned."""
@@ -107,7 +109,8 @@ class ReleaseGate:
             except SparkFailed:
                 raise
             except PlanoptError as error:
-                findings.append(Finding("note", "plan", f"the baseline cannot be planned: {error}"))
+                words = f"nothing is compared, the baseline cannot be planned: {error}"
+                findings.append(Finding("warning", "plan", words))
                 continue
             found, diff = compared(old, side), diff or plan_changes(old, side)
             if self._run:
@@ -116,6 +119,12 @@ class ReleaseGate:
                 found = [*said, *(map(_outranked, found) if said[-1].severity == "note" else found)]
             findings += [f for f in found if f not in findings]
         return Released(change.query_id, change.kind, change.words, tuple(findings), diff, gain)
+
+
+def _without_secrets(answer: Released) -> Released:
+    """Edits and plans hold literals, and the answer goes into pull requests."""
+    findings = tuple(replace(f, words=redact(f.words)) for f in answer.findings)
+    return replace(answer, words=redact(answer.words), findings=findings, plan_diff=redact(answer.plan_diff))
 
 
 def _outranked(finding: Finding) -> Finding:

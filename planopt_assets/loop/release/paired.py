@@ -32,11 +32,13 @@ def measured(
 ) -> tuple[list[Finding], Gain | None]:
     """Run both in turns after one warm-up each, until the interval is clear of the limit or the pairs are used up.
 
-    Slower is an error only where the results are equal: a query that returns something else does other work.
+    Slower is an error only where the results are equal: a query that returns something else does other work. The time
+    limit is one of the branch: a baseline that hangs for once says nothing about it. A pair that something outside
+    disturbed does not count.
     """
-    objective = after[0].workload.objective
+    objective, budget = after[0].workload.objective, before[0].workload.budgets.per_query
     try:
-        first = _run(before, binding, before[0].workload.budgets.per_query)
+        first = _run(before, binding, budget)
     except SparkFailed:
         raise
     except PlanoptError as error:
@@ -46,9 +48,11 @@ def measured(
         warm = _run(after, binding, limit)
         same = _sameness(first, warm)
         pairs: list[tuple[Measured, Measured]] = []
-        while len(pairs) < MOST_PAIRS:
-            order = (before, after) if len(pairs) % 2 == 0 else (after, before)
-            ran = {id(side): _run(side, binding, limit) for side in order}
+        for number in range(MOST_PAIRS):
+            order = (before, after) if number % 2 == 0 else (after, before)
+            ran = {id(side): _run(side, binding, limit if side is after else budget) for side in order}
+            if any(one.disturbed for one in ran.values()):
+                continue
             pairs.append((ran[id(before)], ran[id(after)]))
             if len(pairs) >= FEWEST_PAIRS and (found := _clear(pairs, objective, rules)) is not None:
                 return [*same, _said(found, objective, rules, equal=not same)], found
@@ -59,6 +63,9 @@ def measured(
         raise
     except PlanoptError as error:
         return [Finding("error", "measured", f"it cannot be run: {error}")], None
+    if len(pairs) < FEWEST_PAIRS:
+        words = f"nothing was measured: {MOST_PAIRS - len(pairs)} of {MOST_PAIRS} pairs were disturbed from outside"
+        return [*same, Finding("warning", "measured", words)], None
     unsure = _interval(pairs, objective)
     return [*same, Finding("warning", "measured", f"noise hides the answer: {unsure.describe()}")], unsure
 

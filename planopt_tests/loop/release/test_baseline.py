@@ -85,3 +85,60 @@ def test_an_empty_store_is_no_baseline(project: Path) -> None:
         baseline_of(load_workload(project / "planopt.yaml"), str(project / "elsewhere")),
     ):
         pass
+
+
+def test_paths_that_leave_the_folder_mean_the_same_as_in_the_branch(project: Path) -> None:
+    """A baseline whose tables cannot be found is never planned, and a gate that compares nothing never fails."""
+    (project.parent / "sql").mkdir()
+    (project.parent / "sql" / "q.sql").write_text("SELECT 1 FROM sales")
+    outside = "roots: [../sql, ../../lake, /lake]\n"
+    moved = FILE.replace("data/sales", "../../lake/sales\n  shops: /lake/shops").replace("q.sql", "../sql/q.sql")
+    (project / "planopt.yaml").write_text(moved + outside)
+    git(project.parent, "add", ".")
+    git(project.parent, "commit", "-q", "-m", "second")
+    (project.parent / "sql" / "q.sql").write_text("SELECT 2 FROM sales")
+    after = load_workload(project / "planopt.yaml")
+    with baseline_of(after, "HEAD") as before:
+        assert [q.sql for q in before.queries] == ["SELECT 1 FROM sales"]
+        assert before.tables == after.tables
+        assert before.tables[0].path == str(project.parent.parent / "lake" / "sales")
+
+
+def test_what_git_leaves_out_of_archives_is_compared_too(project: Path) -> None:
+    (project / ".gitattributes").write_text("* export-ignore\n")
+    git(project.parent, "add", ".")
+    git(project.parent, "commit", "-q", "-m", "second")
+    with baseline_of(load_workload(project / "planopt.yaml"), "HEAD~1") as before:
+        assert [q.sql for q in before.queries] == ["SELECT 1 FROM sales"]
+    with baseline_of(load_workload(project / "planopt.yaml"), "HEAD") as before:
+        assert [q.sql for q in before.queries] == ["SELECT 2 FROM sales"]
+
+
+def test_a_folder_that_the_commit_does_not_have_is_all_new(project: Path) -> None:
+    (project / "new").mkdir()
+    (project / "new" / "planopt.yaml").write_text(FILE)
+    (project / "new" / "q.sql").write_text("SELECT 1 FROM sales")
+    with baseline_of(load_workload(project / "new" / "planopt.yaml"), "HEAD") as before:
+        assert before.queries == ()
+
+
+def test_a_file_of_the_branch_is_no_baseline_of_itself(project: Path) -> None:
+    (project / "planopt.yaml").write_text(FILE.replace("q.sql", str(project / "q.sql")) + f"roots: [{project}]\n")
+    git(project, "commit", "-q", "-am", "absolute")
+    with (
+        pytest.raises(BaselineUnreadable, match="absolute path"),
+        baseline_of(load_workload(project / "planopt.yaml"), "HEAD"),
+    ):
+        pass
+
+
+def test_the_repository_is_left_as_it_was(project: Path) -> None:
+    def status() -> bytes:
+        return subprocess.run(
+            ["git", "-C", str(project), "status", "--porcelain"], check=True, capture_output=True
+        ).stdout
+
+    before = status()
+    with baseline_of(load_workload(project / "planopt.yaml"), "HEAD"):
+        pass
+    assert status() == before == b" M jobs/q.sql\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planopt_assets.loop.release.change import changes
-from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.model.workload import Knobs, Query, Table, Workload
 
 pytestmark = pytest.mark.fast
 
@@ -64,3 +64,16 @@ def test_another_setting_of_spark_changes_every_query() -> None:
     after = replace(before, spark_settings=(("spark.sql.shuffle.partitions", "7"),))
     (found,) = changes(before, after, SCHEMAS, lambda _, q: q.id)
     assert (found.kind, found.words) == ("changed", "spark.sql.shuffle.partitions was not set and is 7")
+
+
+def test_a_pinned_knob_is_a_setting_of_spark_too() -> None:
+    before = workload(Query("q", sql=TEXT))
+    after = replace(before, knobs=Knobs(pin=(("spark.sql.autoBroadcastJoinThreshold", "-1"),)))
+    (found,) = changes(before, after, SCHEMAS, lambda _, q: q.id)
+    assert (found.kind, found.words) == ("changed", "spark.sql.autoBroadcastJoinThreshold was not set and is -1")
+
+
+def test_who_may_maintain_a_table_moves_it_nowhere() -> None:
+    before = workload(Query("q", sql=TEXT))
+    after = replace(before, tables=(replace(before.tables[0], maintain="auto"), before.tables[1]))
+    assert kind(before, after) == {"q": "same"}

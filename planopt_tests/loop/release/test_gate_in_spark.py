@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from planopt_assets.cli import app
 from planopt_assets.loop.release.baseline import baseline_of
 from planopt_assets.loop.release.gate import Released, ReleaseGate
-from planopt_assets.model.workload import Query
+from planopt_assets.model.redaction import learn, marked_literals
+from planopt_assets.model.workload import Knobs, Query
 from planopt_tests.conftest import make_tables, workload_of, write_workload_file
 from planopt_tests.one_pass import BY_SHOP
 
@@ -78,15 +79,30 @@ def test_a_lost_or_changed_column_fails(unchanging_tables: Path, text: str, word
     assert words in [f.words for f in answer.findings if f.severity == "error"]
 
 
-def test_a_query_that_cannot_be_planned_fails_and_a_mended_one_passes(unchanging_tables: Path) -> None:
+def test_a_query_that_cannot_be_planned_fails_and_a_mended_one_does_not(unchanging_tables: Path) -> None:
     broken = FILTERED.replace("shop", "shoop")
     assert kinds(gated(unchanging_tables, FILTERED, broken), "error") == {"refused"}
-    assert gated(unchanging_tables, broken, FILTERED).outcome == "passed"
+    mended = gated(unchanging_tables, broken, FILTERED)
+    assert mended.outcome == "warned"  # a person should know that nothing was compared
+    assert "nothing is compared" in mended.findings[0].words
 
 
-def test_each_side_has_the_settings_of_its_own_file(unchanging_tables: Path) -> None:
+def test_no_answer_holds_a_secret(unchanging_tables: Path) -> None:
+    """Edits and plans show literals, and the answer goes into pull requests."""
+    secret = "SELECT id FROM sales WHERE item = /* secret */ 'k-93fa-{n}'"
+    old, new = secret.format(n="old"), secret.format(n="new")
+    learn([*marked_literals(old), *marked_literals(new)])
+    answer = gated(unchanging_tables, old, new)
+    assert "predicate" in answer.words
+    assert "k-93fa" not in str(answer.facts())
+
+
+@pytest.mark.parametrize("pinned", [False, True], ids=["set", "pinned"])
+def test_each_side_has_the_settings_of_its_own_file(unchanging_tables: Path, pinned: bool) -> None:
     old = workload_of(unchanging_tables, [Query("q", sql=FILTERED)])
-    old = replace(old, spark_settings=(*old.spark_settings, ("spark.sql.shuffle.partitions", "7")))
+    seven = (("spark.sql.shuffle.partitions", "7"),)
+    changed = {"knobs": Knobs(pin=seven)} if pinned else {"spark_settings": (*old.spark_settings, *seven)}
+    old = replace(old, **changed)  # type: ignore[arg-type]
     (answer,) = ReleaseGate(old, workload_of(unchanging_tables, [Query("q", sql=FILTERED)])).answers()
     assert "Exchange hashpartitioning 7\n" in answer.plan_diff
     assert "Exchange hashpartitioning 200" in answer.plan_diff
