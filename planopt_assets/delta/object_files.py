@@ -13,7 +13,6 @@ from pyarrow.fs import FileInfo, FileSystemHandler, FileType
 from planopt_assets.delta.object_storage import asked
 
 if TYPE_CHECKING:
-    from obstore.store import ObjectStore
     from pyarrow.fs import FileSelector
 
     from planopt_assets.delta.object_storage import Objects
@@ -42,26 +41,20 @@ class ObjectFiles(FileSystemHandler):
         return path
 
     def get_file_info(self, paths: Sequence[str]) -> list[FileInfo]:
-        sizes = self._sizes(paths)
+        sizes = self._place.all_sizes() if len(paths) > LISTED_FILES else self._sizes(paths)
         return [
             FileInfo(path, FileType.File, size=sizes[path]) if path in sizes else FileInfo(path, FileType.NotFound)
             for path in paths
         ]
 
     def _sizes(self, paths: Sequence[str]) -> dict[str, int]:
-        """One request for each file, or one for each thousand that are there."""
         import obstore
 
-        store, found = self._place.store, dict[str, int]()
+        found = {}
         with asked():
-            if len(paths) > LISTED_FILES:
-                wanted = set(paths)
-                for batch in obstore.list(store):
-                    found |= {file["path"]: file["size"] for file in batch if file["path"] in wanted}
-                return found
             for path in paths:
                 with suppress(FileNotFoundError):
-                    found[path] = obstore.head(store, path)["size"]
+                    found[path] = obstore.head(self._place.store, self._place.key(path))["size"]
         return found
 
     def get_file_info_selector(self, selector: FileSelector) -> list[FileInfo]:
@@ -74,11 +67,11 @@ class ObjectFiles(FileSystemHandler):
         import obstore
 
         with asked():
-            found = obstore.get(self._place.store, path)
+            found = obstore.get(self._place.store, self._place.key(path))
             size = found.meta["size"]
             if size <= WHOLE_BYTES:
                 return pa.BufferReader(bytes(found.bytes()))
-        return pa.PythonFile(_Parts(self._place.store, path, size), mode="r")
+        return pa.PythonFile(_Parts(self._place, path, size), mode="r")
 
     def open_input_stream(self, path: str) -> Any:
         return self.open_input_file(path)
@@ -93,8 +86,8 @@ class ObjectFiles(FileSystemHandler):
 class _Parts(io.RawIOBase):
     """A file that is read in parts."""
 
-    def __init__(self, store: ObjectStore, path: str, size: int) -> None:
-        self._store, self._path, self._size, self._at = store, path, size, 0
+    def __init__(self, place: Objects, path: str, size: int) -> None:
+        self._place, self._path, self._size, self._at = place, path, size, 0
 
     def readable(self) -> bool:
         return True
@@ -116,6 +109,7 @@ class _Parts(io.RawIOBase):
         if end <= self._at:
             return b""
         with asked():
-            part = bytes(obstore.get_range(self._store, self._path, start=self._at, end=end))
+            store, key = self._place.store, self._place.key(self._path)
+            part = bytes(obstore.get_range(store, key, start=self._at, end=end))
         self._at = end
         return part

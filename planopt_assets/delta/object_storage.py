@@ -8,45 +8,59 @@ user's job could not go on without it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.delta.place import LOG, Place
 from planopt_assets.delta.refusals import StorageRefused, words_of
+from planopt_assets.errors import NativeUnusable
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
     from pyarrow.fs import FileSystem
 
-LIMITS = {"connect_timeout": "5s", "timeout": "30s", "max_retries": "5", "retry_timeout": "30s"}
+LIMITS = {"connect_timeout": 5, "timeout": 30, "max_retries": 5, "retry_timeout": 30}
 """A request takes at most 30 s, and is repeated for 30 s. Both libraries alone would repeat it for three minutes."""
 S3 = {"conditional_put": "etag"}
 """A commit is written only if nobody wrote it before. Azure and Google need no option for that."""
 PROFILE = {"AWS_FORCE_CREDENTIAL_LOAD": "true"}
 """delta-rs looks for a profile itself, but at an endpoint of its own (MinIO, Ceph) only if it is told to."""
 
+_PROCESS = os.getpid()
+_VARIABLES = ("AWS_", "AZURE_", "GOOGLE_")
+
 
 class Objects(Place):
     """Object storage. A file appears at once, whole and durable."""
 
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        scheme, _, rest = location.partition("://")
+        host, _, self._prefix = rest.strip("/").partition("/")
+        self._bucket = f"{scheme}://{host}"
+
     @property
     def options(self) -> dict[str, str]:
-        return LIMITS | S3 | (PROFILE if _has_profile() else {}) if self._is_s3 else dict(LIMITS)
+        limits = {name: str(value) if name == "max_retries" else f"{value}s" for name, value in LIMITS.items()}
+        if not self._bucket.lower().startswith("s3"):
+            return limits
+        return limits | S3 | (PROFILE if _has_profile() else {})
 
-    @cached_property
+    @property
     def store(self) -> ObjectStore:
-        from obstore.store import from_url
-
-        client: dict[str, Any] = {name: LIMITS[name] for name in ("connect_timeout", "timeout") if name in LIMITS}
-        if self._is_s3 and os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("true", "1"):
-            client["allow_http"] = True  # delta-rs reads it itself
-        settings: dict[str, Any] = {"client_options": client, **_repeated(), **_profile(self._is_s3)}
+        """The bucket. A forked child would wait forever: the threads that serve it stay behind in its parent."""
+        if os.getpid() != _PROCESS:
+            raise NativeUnusable.by(OSError("object storage was used before this process was forked"))
+        known = sorted((name, value) for name, value in os.environ.items() if name.startswith(_VARIABLES))
         with asked():
-            return from_url(self.location, **settings)
+            return _client(self._bucket, tuple(LIMITS.items()), tuple(known))
+
+    def key(self, path: str) -> str:
+        """A path below this place as the bucket knows it."""
+        return "/".join(filter(None, (self._prefix, path)))
 
     @cached_property
     def files(self) -> FileSystem:
@@ -64,7 +78,7 @@ class Objects(Place):
 
         try:
             with asked():
-                return bytes(obstore.get(self.store, path).bytes())
+                return bytes(obstore.get(self.store, self.key(path)).bytes())
         except FileNotFoundError:
             return None
 
@@ -72,14 +86,23 @@ class Objects(Place):
         import obstore
 
         with asked():
-            found = obstore.list_with_delimiter(self.store, folder or None)["objects"]
+            found = obstore.list_with_delimiter(self.store, self.key(folder))["objects"]
         return {file["path"].rpartition("/")[2]: file["size"] for file in found}
+
+    def all_sizes(self) -> dict[str, int]:
+        """Every file below this place by its path, with its bytes: one request for a thousand of them."""
+        import obstore
+
+        above = f"{self._prefix}/" if self._prefix else ""
+        with asked():
+            batches = list(obstore.list(self.store, self._prefix))
+        return {file["path"].removeprefix(above): file["size"] for batch in batches for file in batch}
 
     def replace(self, path: str, content: bytes, *, durable: bool = False) -> None:
         import obstore
 
         with asked():
-            obstore.put(self.store, path, content, use_multipart=False)
+            obstore.put(self.store, self.key(path), content, use_multipart=False)
 
     def create(self, path: str, content: bytes) -> bool:
         import obstore
@@ -87,7 +110,7 @@ class Objects(Place):
 
         with asked():
             try:
-                obstore.put(self.store, path, content, mode="create", use_multipart=False)
+                obstore.put(self.store, self.key(path), content, mode="create", use_multipart=False)
             except AlreadyExistsError:
                 return False
         return True
@@ -96,19 +119,17 @@ class Objects(Place):
         import obstore
 
         with asked():
-            obstore.delete(self.store, path)
+            obstore.delete(self.store, self.key(path))
 
     def delete_folder(self, path: str) -> None:
         import obstore
 
+        assert self.key(path), "never a whole bucket"
+        below = Objects(f"{self._bucket}/{self.key(path)}")
+        found = [below.key(file) for file in below.all_sizes()]
         with asked():
-            found = [file["path"] for batch in obstore.list(self.store, path or None) for file in batch]
             if found:
                 obstore.delete(self.store, found)
-
-    @property
-    def _is_s3(self) -> bool:
-        return self.location.lower().startswith("s3")
 
 
 @contextmanager
@@ -124,23 +145,35 @@ def asked() -> Iterator[None]:
         raise StorageRefused(words_of(error)) from error
 
 
-def _repeated() -> dict[str, Any]:
-    if "max_retries" not in LIMITS:
-        return {}
-    seconds = timedelta(seconds=float(re.sub(r"s$", "", LIMITS["retry_timeout"])))
-    return {"retry_config": {"max_retries": int(LIMITS["max_retries"]), "retry_timeout": seconds}}
+@lru_cache(maxsize=16)
+def _client(bucket: str, limits: tuple[tuple[str, int], ...], environment: tuple[tuple[str, str], ...]) -> ObjectStore:
+    """Connections are kept as long as limits and environment stay as they are."""
+    from obstore.store import from_url
 
-
-def _profile(is_s3: bool) -> dict[str, Any]:
-    """A profile of the AWS tools, which delta-rs reads itself, and obstore through boto3."""
-    if not is_s3 or not _has_profile():
-        return {}
-    try:
-        from obstore.auth.boto3 import Boto3CredentialProvider
-    except ImportError as error:
-        raise StorageRefused("AWS_PROFILE is set, and boto3 is not installed, which reads it") from error
-    return {"credential_provider": Boto3CredentialProvider()}
+    allowed = dict(limits)
+    client: dict[str, Any] = {name: timedelta(seconds=allowed[name]) for name in ("connect_timeout", "timeout")}
+    settings: dict[str, Any] = {
+        "client_options": client,
+        "retry_config": {
+            "max_retries": allowed["max_retries"],
+            "retry_timeout": timedelta(seconds=allowed["retry_timeout"]),
+        },
+    }
+    if bucket.lower().startswith("s3"):
+        client["allow_http"] = dict(environment).get("AWS_ALLOW_HTTP", "").lower() in ("true", "1")
+        if _has_profile():
+            settings["credential_provider"] = _profile()
+    return from_url(bucket, **settings)
 
 
 def _has_profile() -> bool:
     return "AWS_PROFILE" in os.environ and "AWS_ACCESS_KEY_ID" not in os.environ
+
+
+def _profile() -> Any:
+    """A profile of the AWS tools, which delta-rs reads itself, and obstore through boto3."""
+    try:
+        from obstore.auth.boto3 import Boto3CredentialProvider
+    except ImportError as error:
+        raise StorageRefused("AWS_PROFILE is set, and boto3 is not installed, which reads it") from error
+    return Boto3CredentialProvider()

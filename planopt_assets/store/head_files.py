@@ -27,12 +27,12 @@ class HeadUnreadable(Exception):
     """A head file exists, but is not what was written, or nobody can tell."""
 
     def __init__(self, file: HeadFile, why: str) -> None:
-        self.file = file
+        self.file, self.why = file, why
         super().__init__(f"{file} {why}")
 
 
 class HeadUnreachable(HeadUnreadable):
-    """Object storage did not say whether there is a head."""
+    """Object storage did not say whether there is a head. `why` names the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class HeadFile:
 
     def _unread(self, error: OSError, what: str) -> HeadUnreadable:
         if why := refusal(error):
-            return HeadUnreachable(self, f"was not {what}: {why}")
+            return HeadUnreachable(self, why)
         return HeadUnreadable(self, f"cannot be {what}: {error.strerror or error}")
 
 

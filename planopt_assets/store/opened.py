@@ -125,7 +125,7 @@ def open_checked(root: str, name: str, *, by_head: bool = True) -> Opened:
             return Opened(table)
         lost, returned = lost_files(location, head, table), returned_files(location, head, table)
     except HeadUnreachable as error:
-        raise unreached(root, name, str(error)) from error
+        raise unreached(root, name, error.why) from error
     except TableUnreachable as error:
         raise unreached(root, name, error.what) from error
     except HeadUnreadable as error:

@@ -65,7 +65,7 @@ def _heads(snapshot: Snapshot, query_ids: Collection[str] | None) -> dict[str, P
         try:
             return read_promotion_heads(snapshot.root, snapshot.workload)
         except HeadUnreachable as error:
-            raise unreached(snapshot.root, _TABLE, str(error)) from error
+            raise unreached(snapshot.root, _TABLE, error.why) from error
         except HeadUnreadable as error:
             raise unreadable(snapshot.root, _TABLE, str(error)) from error
 

@@ -61,7 +61,7 @@ def note_version(root: str, table: str, committed: DeltaTable | None = None) -> 
         if known is None or known.version < now.version() or lost_files(location, known, now):
             write_table_head(root, table, _with(known, location, now))
     except HeadUnreachable as error:
-        LOG.warning("%s", error)
+        LOG.warning("the head of %s could not be written: %s", table, error.why)
     except HeadUnreadable as error:
         LOG.warning("%s: run `planopt repair`", error)
     except (OSError, DeltaError, pa.ArrowException, PlanoptError) as error:

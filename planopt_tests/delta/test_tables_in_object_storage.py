@@ -120,7 +120,7 @@ def test_a_place_without_a_table_is_told_as_such(s3: S3) -> None:
 def test_storage_that_does_not_answer_is_not_called_damage(
     location: str, s3: S3, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
-    limits = {"connect_timeout": "1s", "timeout": "1s", "max_retries": "1", "retry_timeout": "1s"}
+    limits = {"connect_timeout": 1, "timeout": 1, "max_retries": 1, "retry_timeout": 1}
     monkeypatch.setattr(object_storage, "LIMITS", limits)
     with s3.faulty(fault), pytest.raises(TableUnreachable) as error:
         Pins().pin("sales", location)
@@ -133,7 +133,9 @@ def test_storage_that_does_not_answer_is_not_called_damage(
 def test_a_log_that_stops_being_readable_halfway_is_not_called_damage(
     location: str, s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(object_storage, "LIMITS", {"max_retries": "0", "retry_timeout": "1s"})
+    monkeypatch.setattr(
+        object_storage, "LIMITS", {"connect_timeout": 1, "timeout": 1, "max_retries": 0, "retry_timeout": 1}
+    )
     for part in (".checkpoint.parquet", f"{4:020d}.json"):
         with s3.faulty(Fault(503, "SlowDown", part=part)), pytest.raises(TableUnreachable):
             read_table_facts("sales", location)

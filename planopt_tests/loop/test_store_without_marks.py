@@ -1,4 +1,4 @@
-"""A store that is no folder holds no marks of the versions that runs need: what would have to ask for them is refused."""
+"""A store that is no folder holds no marks of the versions that runs need: what would ask for them is refused."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ FAULTS = {
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = {"connect_timeout": "1s", "timeout": "1s", "max_retries": "2", "retry_timeout": "2s"}
+    limits = {"connect_timeout": 1, "timeout": 1, "max_retries": 2, "retry_timeout": 2}
     monkeypatch.setattr(object_storage, "LIMITS", limits)
 
 
@@ -185,7 +185,9 @@ def test_a_users_job_runs_as_original_and_says_why(
 
 def test_a_users_job_does_not_wait_for_storage_that_hangs(root: str, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     promote(root)
-    monkeypatch.setattr(object_storage, "LIMITS", {"timeout": "2s", "max_retries": "9", "retry_timeout": "600s"})
+    monkeypatch.setattr(
+        object_storage, "LIMITS", {"connect_timeout": 1, "timeout": 2, "max_retries": 9, "retry_timeout": 600}
+    )
     s3.requests()
     with s3.faulty(Fault(delay_s=600)):
         found = read_in_force(workload(root), "q", timeout_s=0.5)
@@ -200,3 +202,18 @@ def test_storage_that_is_slow_but_answers_is_read(root: str, s3: S3) -> None:
     promote(root)
     with s3.faulty(Fault(delay_s=0.05)):
         assert read_in_force(workload(root), "q", timeout_s=60).policy == FEWER
+
+
+def test_a_forked_process_is_told_so_and_does_not_wait(root: str) -> None:
+    """The threads that talk to storage stay behind in the parent."""
+    code = """
+import os
+from planopt_tests.store.test_object_storage_faults import read_in_force, workload
+read_in_force(workload(sys.argv[1]), "q", timeout_s=60)
+if os.fork() == 0:
+    print(read_in_force(workload(sys.argv[1]), "q", timeout_s=60).reason[:7], flush=True)
+    os._exit(0)
+os.wait()
+"""
+    forking = start(code, root)
+    assert forking.communicate()[0].strip() == "PLN-308"
