@@ -68,6 +68,10 @@ class Place(ABC):
 
         return DeltaTable(self.location, storage_options=self.options)
 
+    def found_table(self) -> DeltaTable | None:
+        """The same, or None if there is no log."""
+        return self.table() if self.has_table() else None
+
     def dataset(self, names: Sequence[str], schema: pa.Schema) -> Dataset:
         """Some Parquet files as one."""
         import pyarrow.dataset as ds

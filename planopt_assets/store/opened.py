@@ -60,9 +60,8 @@ def unchecked(root: str, name: str) -> DeltaTable | None:
     """A table as delta-rs opens it. None: it was never written, or is damaged, which is told to those who read rows."""
     from deltalake.exceptions import DeltaError
 
-    folder = place(f"{root}/{name}")
     try:
-        return folder.table() if folder.has_table() else None
+        return place(f"{root}/{name}").found_table()
     except (DeltaError, OSError, ValueError):
         return None
     except BaseException as error:

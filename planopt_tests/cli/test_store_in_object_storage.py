@@ -1,4 +1,4 @@
-"""The commands on a store in object storage: as on a folder, without Spark; and what they say when it is out of reach."""
+"""The commands on a store in object storage: as on a folder, without Spark; and what they say if it is unreachable."""
 
 from __future__ import annotations
 

@@ -52,6 +52,7 @@ def start(code: str, *arguments: str, **environment: str) -> subprocess.Popen[st
     return subprocess.Popen(
         [sys.executable, "-c", f"import sys\nfrom planopt_tests.store.test_object_store import *\n{code}", *arguments],
         env={**os.environ, "PYTHONPATH": findable(), **environment},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -116,6 +117,8 @@ with ThreadPoolExecutor(4) as pool:
 
 def test_of_two_processes_that_promote_one_generation_one_wins(root: str) -> None:
     code = """
+print("ready", flush=True)
+sys.stdin.readline()
 try:
     promote(sys.argv[1], 1, sys.argv[2])
     print("won")
@@ -123,6 +126,13 @@ except PromotionConflict:
     print("lost")
 """
     both = [start(code, root, run_id) for run_id in ("r1", "r2")]
+    for process in both:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
     assert sorted(process.communicate()[0].strip() for process in both) == ["lost", "won"]
     assert len(chains(Snapshot(root, "tests")).of("q")) == 1
 
