@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from planopt_tests.one_pass import OnePass
+    from planopt_tests.s3_server import S3
 
 # For every Java of the suite and of the processes it starts. They live too short for Java's second compiler, which
 # takes half of the processor time of a first pass of the loop: 28 s instead of 49 s; a fourth pass takes the same.
@@ -125,3 +126,19 @@ def write_workload_file(folder: Path, queries: str, *, mode: str = "auto", extra
         f"tables:\n{tables}\nqueries:\n{queries}\n{extra}"
     )
     return file
+
+
+@pytest.fixture(scope="session")
+def s3_for_all() -> Iterator[S3]:
+    from planopt_tests.s3_server import s3_server
+
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_for_all: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
+    """A real S3 server on loopback, with its credentials in the environment, where delta-rs looks for them."""
+    for name, value in s3_for_all.environment.items():
+        monkeypatch.setenv(name, value)
+    return s3_for_all

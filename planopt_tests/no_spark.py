@@ -6,4 +6,4 @@ from typing import NoReturn
 
 
 def no_spark() -> NoReturn:
-    raise AssertionError("a store on a file system needs no Spark")
+    raise AssertionError("this store needs no Spark")

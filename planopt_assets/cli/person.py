@@ -123,7 +123,7 @@ def rollback(
 
 
 def _run_by_hand(file: Path, query: str) -> Any:
-    """The run of a person's command. Spark starts only to write to a store that is not on a file system."""
+    """The run of a person's command. Spark starts only to write to a store that only Spark can write."""
     import uuid
 
     from planopt_assets.engine.workspace import Workspace

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from planopt_assets.model.data_file import Damage, DataFile
+from planopt_assets.model.location import is_folder
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -60,7 +61,7 @@ def file_damages(
     folder: FileSystem, files: Sequence[DataFile], *, most_bytes: int | None = VERIFIED_BYTES
 ) -> Iterator[Damage]:
     """Data files against the log: there, of the noted size, and with whole pages; `most_bytes` None reads all."""
-    own = [f for f in files if "://" not in f.path and not f.path.startswith("/")]
+    own = [f for f in files if is_folder(f.path) and not f.path.startswith("/")]
     infos = folder.get_file_info([unquote(f.path) for f in own])
     whole = []
     for file, info in zip(own, infos, strict=True):

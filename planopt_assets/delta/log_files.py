@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from planopt_assets.errors import TableUnreadable
+from planopt_assets.delta.place import LOG, place
+from planopt_assets.delta.refusals import refusal
+from planopt_assets.errors import TableUnreachable, TableUnreadable
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 Json = dict[str, Any]
 
-LOG = "_delta_log"
 _NAME = re.compile(
     r"(?P<version>\d{20})\.(?:(?P<commit>json)|(?P<checksum>crc)|checkpoint\.(?:parquet"
     r"|(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
@@ -31,7 +32,10 @@ class LogFiles:
     def __init__(self, table: str, location: str) -> None:
         self._table = table
         self._location = location
-        self._folder = _file_system(location)
+        try:
+            self._folder = place(location).files
+        except OSError as error:
+            raise self._unreachable(error) from error
         self._commits: dict[int, int] = {}  # version -> size
         self._checksums: set[int] = set()
         self._hadoop: set[int] = set()  # versions whose commit has a checksum of Hadoop's beside it
@@ -134,7 +138,7 @@ class LogFiles:
                     for kind in batch.schema.names:
                         yield from ({kind: action} for action in batch.column(kind).drop_null().to_pylist())
         except (OSError, pa.ArrowException) as error:
-            raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}", name) from error
+            raise self._unread_checkpoint(name, error) from error
 
     def checksum(self, version: int) -> Json:
         """The checksum file that Delta wrote after a commit. None: there is none, or it cannot be read."""
@@ -224,9 +228,20 @@ class LogFiles:
                 length = int.from_bytes(source.read_at(8, size - 8)[:4], "little")
                 return bytes(source.read_at(length + 8, size - length - 8))
         except (OSError, ValueError) as error:
-            raise self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}") from error
+            raise self._unread_checkpoint(name, error) from error
+
+    def _unread_checkpoint(self, name: str, error: Exception) -> TableUnreadable:
+        if refusal(error):
+            return self._unreachable(error)
+        return self.damaged(f"checkpoint {name} cannot be read: {_first_line(error)}", name)
 
     def _unreachable(self, error: Exception) -> TableUnreadable:
+        if words := refusal(error):
+            return TableUnreachable(
+                f"{self._location} was not read: {words}",
+                where=f"table {self._table}",
+                fix="check the address, the credentials in the environment and the access, then run again",
+            )
         return TableUnreadable(
             f"{self._location} cannot be read: {_first_line(error)}",
             where=f"table {self._table}",
@@ -242,17 +257,6 @@ def _hash(*parts: bytes) -> str:
     """Of hashes, so that it matters where one part ends and the next begins."""
     digests = b"".join(hashlib.sha256(part).digest() for part in parts)
     return hashlib.sha256(digests).hexdigest()[:16]
-
-
-def _file_system(location: str) -> FileSystem:
-    """The table's folder as a file system. A path that is not local goes through delta-rs, with its credentials."""
-    from pyarrow.fs import LocalFileSystem, PyFileSystem, SubTreeFileSystem
-
-    if "://" not in location:
-        return SubTreeFileSystem(location, LocalFileSystem())
-    from deltalake.fs import DeltaStorageHandler
-
-    return PyFileSystem(DeltaStorageHandler(location))
 
 
 def _first_line(error: Exception) -> str:

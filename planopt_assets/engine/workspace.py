@@ -23,13 +23,14 @@ from planopt_assets.engine.frames.query_frames import QueryFrames
 from planopt_assets.engine.results.compare import difference
 from planopt_assets.engine.results.digest import with_digest
 from planopt_assets.engine.results.ordering import sort_columns
+from planopt_assets.engine.results.scratch import scratch_folder
 from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
 from planopt_assets.engine.sessions.lifetime import discard, is_gone
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.engine.sessions.thread_budget import limit_native_threads
 from planopt_assets.errors import QueryHangs
 from planopt_assets.model.arm import Arm, Session, Tables
-from planopt_assets.model.location import plain_path
+from planopt_assets.model.location import is_folder, plain_path
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.promote.veto import check_settings
 from planopt_assets.store.store import Store
@@ -159,7 +160,7 @@ class Workspace:
 
     def _hold(self) -> None:
         """Say which versions this run reads, until it ends: `planopt maintain --vacuum` leaves their files."""
-        if self._held is None and "://" not in self.workload.store:
+        if self._held is None and is_folder(self.workload.store):
             Clones(self.workload.store).sweep()  # what a killed run left behind
             self._held = ExitStack()
             self._held.enter_context(Clones(self.workload.store).holding(self.tables, f"run-{self._unique}"))
@@ -279,7 +280,8 @@ class Workspace:
     def difference(self, query: Query, binding: int, expected: Arm, actual: Arm, *, timeout_s: float) -> str:
         """What differs, row by row and in the promised order, between a query's results in two arms."""
         tag = f"compare/{self._tag(query, binding, actual)}"
-        scratch = f"{self.workload.store}/_scratch/{query.id}-{self._unique}-{self._executions}"
+        kept = f"{query.id}-{self._unique}-{self._executions}"
+        scratch = scratch_folder(self.spark, self.workload.store, kept)
 
         def compared(step: Step) -> str:
             step.now = "running"

@@ -40,6 +40,7 @@ from planopt_assets.errors.engine import (
     SessionLost,
     SessionMismatch,
     SparkFailed,
+    TableUnreachable,
     TableUnreadable,
 )
 from planopt_assets.errors.maintenance import (
@@ -74,6 +75,7 @@ from planopt_assets.errors.store import (
     RowNotFound,
     StoreTooNew,
     StoreTooSlow,
+    StoreUnreachable,
     StoreUnreadable,
     StoreWriteFailed,
 )
@@ -163,9 +165,11 @@ __all__ = [
     "StoreOverlapsTable",
     "StoreTooNew",
     "StoreTooSlow",
+    "StoreUnreachable",
     "StoreUnreadable",
     "StoreWriteFailed",
     "TableReplaced",
+    "TableUnreachable",
     "TableUnreadable",
     "ToolMissing",
     "UndoRefused",

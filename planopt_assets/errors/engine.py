@@ -42,6 +42,12 @@ class TableUnreadable(PlanoptError):
     file = ""  # of the log, below the table, where one is damaged
 
 
+class TableUnreachable(TableUnreadable):
+    """The object storage of a table did not answer, or refused to. Nothing is known to be wrong with the table."""
+
+    code = "PLN-220"
+
+
 class QueryFailed(PlanoptError):
     """Spark could not plan or run a query."""
 

@@ -11,6 +11,12 @@ class StoreUnreadable(PlanoptError):
     code = "PLN-301"
 
 
+class StoreUnreachable(StoreUnreadable):
+    """The object storage of the store did not answer, or refused to. Nothing is known to be wrong with the store."""
+
+    code = "PLN-309"
+
+
 class StoreTooNew(PlanoptError):
     """The store was written by a newer planopt."""
 

@@ -1,6 +1,35 @@
-"""Where a table is, in one spelling."""
+"""Where a table or a store is: in one spelling, and what kind of place that is."""
 
 from __future__ import annotations
+
+from enum import Enum
+
+
+class Reach(Enum):
+    """How a location is reached."""
+
+    FOLDER = "a folder that this machine mounts"
+    OBJECTS = "object storage, which delta-rs reads and writes"
+    HADOOP = "a file system that Spark writes"
+
+
+_OBJECT_STORAGE = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az", "azure", "adl"})
+
+
+def reach(location: str) -> Reach:
+    """
+    >>> reach("/data/orders").name, reach("s3://bucket/orders").name, reach("hdfs://name:8020/orders").name
+    ('FOLDER', 'OBJECTS', 'HADOOP')
+    """
+    scheme, separator, _ = location.partition("://")
+    if not separator:
+        return Reach.FOLDER
+    return Reach.OBJECTS if scheme.lower() in _OBJECT_STORAGE else Reach.HADOOP
+
+
+def is_folder(location: str) -> bool:
+    """Whether this machine mounts it."""
+    return reach(location) is Reach.FOLDER
 
 
 def plain_path(location: str) -> str:

@@ -146,7 +146,7 @@ def write_heads(root: str, mended: Iterable[Mended], aside: Path) -> None:
         if one.head is not None and (one.damaged_head or one.is_closed):
             to = aside / FOLDER / "queries" / one.workload / one.head.file.name
             to.parent.mkdir(parents=True, exist_ok=True)
-            one.head.file.rename(to)
+            Path(str(one.head.file)).rename(to)
         if one.chain:
             write_promotion_head(root, one.workload, one.chain, one.rows)
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planopt_assets.errors import StoreUnreadable
+from planopt_assets.delta.place import data_files, place, place_of
+from planopt_assets.delta.refusals import refusal
+from planopt_assets.errors import StoreUnreachable, StoreUnreadable
 from planopt_assets.errors.store import is_panic
-from planopt_assets.store.opened import data_files, open_sound, opened
+from planopt_assets.model.location import Reach, reach
+from planopt_assets.store.opened import open_sound, opened
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.table_heads import note_version
 from planopt_assets.store.write_profile import FILE_BYTES, writer_properties
@@ -43,24 +45,25 @@ class Compacted:
 def compact_store(root: str, most: int = MOST_SMALL_FILES, kept_hours: int = KEPT_HOURS) -> list[Compacted]:
     """Compact every table with too many small files. It never fails: a store with small files is slower, not wrong.
 
-    It needs no Spark, and only works on a file system: elsewhere delta-rs may have no access. Old files are not needed,
-    because planopt never reads an older version of its tables.
+    It needs no Spark, and leaves alone a store that only Spark writes. Old files are not needed, because planopt never
+    reads an older version of its tables.
     """
     from deltalake.exceptions import DeltaError
 
-    if "://" in root:
+    if reach(root) is Reach.HADOOP:
         return []
-    found = []
+    found: list[Compacted] = []
     for name in TABLES:
-        path = Path(root) / name
-        if sum(1 for _ in path.glob("*.parquet")) <= most:  # a table has no more files than its folder
-            continue
         try:
-            done = _compacted(path, most, kept_hours)
+            done = _compacted(root, name, most, kept_hours)
         except BaseException as error:
             if not (isinstance(error, StoreUnreadable | DeltaError | OSError) or is_panic(error)):
                 raise
-            LOG.info("%s is not compacted this time: %s", name, str(error).strip().partition("\n")[0][:300])
+            unreached = refusal(error)
+            words = unreached or str(error).strip().partition("\n")[0][:300]
+            LOG.info("%s is not compacted this time: %s", name, words)
+            if unreached or isinstance(error, StoreUnreachable):  # nor is any other
+                return found
             continue
         if done is not None:
             LOG.debug("%s: %d files are %d now, %d old ones deleted", name, *done)
@@ -68,23 +71,24 @@ def compact_store(root: str, most: int = MOST_SMALL_FILES, kept_hours: int = KEP
     return found
 
 
-def _compacted(path: Path, most: int, kept_hours: int) -> tuple[int, int, int] | None:
-    from deltalake import DeltaTable
-
-    table = opened(str(path.parent), path.name)
+def _compacted(root: str, name: str, most: int, kept_hours: int) -> tuple[int, int, int] | None:
+    folder = place(f"{root}/{name}")
+    if sum(file.endswith(".parquet") for file in folder.sizes()) <= most:  # a table has no more files than its folder
+        return None
+    table = opened(root, name)
     if table is None:
         return None
     sizes = _sizes(table)
     if sum(size < SMALL_BYTES for size in sizes) <= most:
         return None
     if sum(sizes) > LARGEST_BYTES:
-        LOG.info("%s has %d files, and is too large to be compacted here: run OPTIMIZE on it", path.name, len(sizes))
+        LOG.info("%s has %d files, and is too large to be compacted here: run OPTIMIZE on it", name, len(sizes))
         return None
-    if open_sound(str(path.parent), path.name, whole=True).lost:  # `planopt repair` needs every file
+    if open_sound(root, name, whole=True).lost:  # `planopt repair` needs every file
         return None
     _write_anew(table)
-    table = DeltaTable(str(path))
-    note_version(str(path.parent), path.name, table)
+    table = folder.table()
+    note_version(root, name, table)
     table.create_checkpoint()
     return len(sizes), len(table.file_uris()), _delete_old(table, kept_hours)
 
@@ -92,10 +96,9 @@ def _compacted(path: Path, most: int, kept_hours: int) -> tuple[int, int, int] |
 def _write_anew(table: DeltaTable) -> None:
     """The same rows in the same order, with all columns of the table: a newer planopt may have added some."""
     import pyarrow as pa
-    import pyarrow.dataset as ds
     from deltalake import CommitProperties, PostCommitHookProperties, write_deltalake
 
-    files = ds.dataset(data_files(table), schema=pa.schema(table.schema().to_arrow()), format="parquet")
+    files = place_of(table).dataset(data_files(table), pa.schema(table.schema().to_arrow()))
     write_deltalake(
         table,
         files.scanner().to_reader(),

@@ -7,15 +7,16 @@ same checks of the log. planopt's own have a head besides, which knows the files
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from planopt_assets.delta.log_files import LogFiles
-from planopt_assets.errors import NativeUnusable, StoreUnreadable, TableUnreadable
+from planopt_assets.delta.place import data_files, place
+from planopt_assets.delta.refusals import refusal
+from planopt_assets.errors import NativeUnusable, StoreUnreachable, StoreUnreadable, TableUnreachable, TableUnreadable
 from planopt_assets.errors.store import is_panic
-from planopt_assets.store.head_files import HeadUnreadable, on_files
-from planopt_assets.store.table_heads import changed_file, lost_files, read_table_head, returned_files
+from planopt_assets.model.location import is_folder
+from planopt_assets.store.head_files import HeadUnreachable, HeadUnreadable
+from planopt_assets.store.table_heads import changed_files, lost_files, read_table_head, returned_files
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -26,7 +27,11 @@ REPAIR = (
     "run `planopt repair`. It keeps every row that can be read and everything a person decided, "
     "and moves the damaged table to `_damaged` in the store"
 )
-ONLY_A_FILE_SYSTEM = "restore the table from a backup: `planopt repair` needs a store on a file system"
+REPAIR_A_COPY = (
+    "copy the whole store to a folder, point `store:` at the copy, run `planopt repair` there, and copy it back while "
+    "nothing else runs: only a folder can be repaired"
+)
+REACH = "check the address, the credentials in the environment and the access, then run again: no damage is known"
 
 DECIDING = frozenset({"active_policies", "verdicts"})
 """What is in force rests on these. Their files are compared with their checksums at every read."""
@@ -53,13 +58,10 @@ def opened(root: str, name: str) -> DeltaTable | None:
 
 def unchecked(root: str, name: str) -> DeltaTable | None:
     """A table as delta-rs opens it. None: it was never written, or is damaged, which is told to those who read rows."""
-    from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
-    location = f"{root}/{name}"
     try:
-        exists = (Path(location) / "_delta_log").is_dir() if on_files(root) else DeltaTable.is_deltatable(location)
-        return DeltaTable(location) if exists else None
+        return place(f"{root}/{name}").found_table()
     except (DeltaError, OSError, ValueError):
         return None
     except BaseException as error:
@@ -86,45 +88,53 @@ def open_sound(root: str, name: str, *, whole: bool = False, by_head: bool = Tru
     files = [] if found.table is None else data_files(found.table)
     if found.head is None:
         return Sound(found.table, files)
-    lost = list(found.lost)
-    whole = whole or name in DECIDING or sum(noted.size for noted in found.head.files.values()) <= COMPARED_BYTES
-    while (changed := changed_file(found.head, map(Path, files), whole=whole)) is not None:
-        if name not in HEADS_OF_THEIR_OWN:
-            rows = found.head.files[changed.name].rows
-            how = "is not what was written" if changed.exists() else "is gone"
-            raise unreadable(root, name, f"{changed} {how}: {rows} rows are lost")
-        files.remove(str(changed))
-        lost.append(changed.name)
-    return Sound(found.table, files, tuple(lost))
+    folder = place(f"{root}/{name}")
+    small = sum(noted.size for noted in found.head.files.values()) <= COMPARED_BYTES
+    whole = whole or (is_folder(root) and (name in DECIDING or small))
+    changed = []
+    try:
+        for file in changed_files(folder, found.head, files, whole=whole):
+            if name not in HEADS_OF_THEIR_OWN:
+                rows = found.head.files[file].rows
+                how = "is not what was written" if file in folder.sizes() else "is gone"
+                raise unreadable(root, name, f"{folder}/{file} {how}: {rows} rows are lost")
+            changed.append(file)
+    except OSError as error:
+        raise unread(root, name, first_line(error), error) from error
+    return Sound(found.table, [file for file in files if file not in changed], (*found.lost, *changed))
 
 
 def open_checked(root: str, name: str, *, by_head: bool = True) -> Opened:
     """A table with its head, after all checks that need no data file; `by_head` False: as if it had none."""
-    from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     location = f"{root}/{name}"
+    folder = place(location)
     try:
-        if not on_files(root):
-            return Opened(DeltaTable(location) if DeltaTable.is_deltatable(location) else None)
         # Before the table: what is written meanwhile is no damage.
-        head = read_table_head(root, name) if by_head else None
-        if not (Path(location) / "_delta_log").is_dir():
+        head = read_table_head(root, name) if by_head and folder.keeps_files else None
+        if not folder.has_table():
             if head is None:
                 return Opened(None)
             raise unreadable(root, name, f"{location} is gone, with {_rows(head)} rows")
         log = LogFiles(name, location)
         log.commits(log.newest())
-        table = DeltaTable(location)
+        table = folder.table()
         if head is None:
             return Opened(table)
         lost, returned = lost_files(location, head, table), returned_files(location, head, table)
+    except HeadUnreachable as error:
+        raise unreached(root, name, error.why) from error
+    except TableUnreachable as error:
+        raise unreached(root, name, error.what) from error
     except HeadUnreadable as error:
         raise unreadable(root, name, f"{error}, so nobody knows whether rows are lost") from error
     except TableUnreadable as error:
         file = f" ({location}/{error.file})" if error.file else ""
         raise unreadable(root, name, f"{error.what}{file}; the rows it added are lost") from error
     except (DeltaError, OSError, ValueError) as error:
+        if why := refusal(error):
+            raise unreached(root, name, why) from error
         raise unreadable(root, name, _blamed(name, location, error)) from error
     except BaseException as error:
         if not is_panic(error):
@@ -140,15 +150,19 @@ def open_checked(root: str, name: str, *, by_head: bool = True) -> Opened:
     return Opened(table, head, tuple(lost))
 
 
-def data_files(table: DeltaTable) -> list[str]:
-    """The files of a table's version as Arrow wants them: plain paths on a file system, addresses elsewhere."""
-    local = ("/", "file://")
-    return [unquote(u.removeprefix("file://")) if u.startswith(local) else u for u in table.file_uris()]
-
-
 def unreadable(root: str, name: str, what: str) -> StoreUnreadable:
-    fix = REPAIR if on_files(root) else ONLY_A_FILE_SYSTEM
+    fix = REPAIR if is_folder(root) else REPAIR_A_COPY
     return StoreUnreadable(f"table {name} cannot be read: {what}", where=root, fix=fix)
+
+
+def unreached(root: str, name: str, why: str) -> StoreUnreachable:
+    return StoreUnreachable(f"table {name} was not read: {why}", where=root, fix=REACH)
+
+
+def unread(root: str, name: str, what: str, error: BaseException) -> StoreUnreadable:
+    """What an error while reading means: storage that did not answer, or damage."""
+    why = refusal(error)
+    return unreached(root, name, why) if why else unreadable(root, name, what)
 
 
 def first_line(error: BaseException) -> str:

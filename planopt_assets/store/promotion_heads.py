@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.store.head_files import FOLDER, LOG, HeadUnreadable, on_files, read_head, write_head
+from planopt_assets.delta.place import place
+from planopt_assets.store.head_files import FOLDER, LOG, HeadFile, HeadUnreadable
 
 if TYPE_CHECKING:
     from planopt_assets.model.promotion import Chain
@@ -31,7 +31,7 @@ class PromotionHead:
     query_id: str
     generation: int
     chain_hash: str
-    file: Path
+    file: HeadFile
 
     def objection(self, chain: Chain) -> str:
         """Why this chain cannot be what was written; empty where it may be. A longer one may."""
@@ -44,7 +44,7 @@ class PromotionHead:
 
     def rows(self) -> list[dict[str, Any]]:
         """The whole chain, oldest generation first. An unreadable head is an error."""
-        content = read_head(self.file)
+        content = self.file.read()
         if content is None:
             raise HeadUnreadable(self.file, "is gone")
         # JSON knows no times: this column is one.
@@ -72,7 +72,7 @@ def read_promotion_heads(
 
 def note_promotion(root: str, workload: str, chain: Chain, rows: Sequence[Row]) -> None:
     """Remember the end of a chain unless a later one is known. It never fails: a head that is behind is no damage."""
-    if not on_files(root) or not chain:
+    if not place(root).keeps_files or not chain:
         return
     last = chain[-1]
     try:
@@ -86,24 +86,19 @@ def note_promotion(root: str, workload: str, chain: Chain, rows: Sequence[Row]) 
 def write_promotion_head(root: str, workload: str, chain: Chain, rows: Sequence[Row]) -> None:
     """Write the head of a chain, then delete the earlier ones it replaces."""
     last = chain[-1]
-    file = _folder(root, workload) / f"{last.query_id}.{last.generation}.{last.chain_hash}.json"
-    write_head(file, {"rows": [dict(row) for row in rows]}, durable=True)
+    name = f"{last.query_id}.{last.generation}.{last.chain_hash}.json"
+    file = HeadFile(root, f"{_folder(root, workload).path}/{name}")
+    file.write({"rows": [dict(row) for row in rows]}, durable=True)
     for head in _heads(root, workload):
         if head.query_id == last.query_id and head.generation < last.generation:
-            head.file.unlink(missing_ok=True)
+            head.file.delete()
 
 
 def _heads(root: str, workload: str) -> list[PromotionHead]:
-    folder = _folder(root, workload)
-    try:
-        files = list(folder.iterdir()) if on_files(root) else []
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise HeadUnreadable(folder, f"cannot be listed: {error.strerror}") from error
+    files = _folder(root, workload).listed() if place(root).keeps_files else []
     found = [(file, match) for file in files if (match := _NAME.fullmatch(file.name)) is not None]
     return [PromotionHead(m["query"], int(m["generation"]), m["hash"], file) for file, m in found]
 
 
-def _folder(root: str, workload: str) -> Path:
-    return Path(root, FOLDER, "queries", workload)
+def _folder(root: str, workload: str) -> HeadFile:
+    return HeadFile(root, f"{FOLDER}/queries/{workload}")

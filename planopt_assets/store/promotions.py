@@ -11,8 +11,8 @@ from planopt_assets.model.promotion import GENESIS, Chain, Promotion
 from planopt_assets.store import writer
 from planopt_assets.store.codecs.deciding import PROMOTIONS
 from planopt_assets.store.crash_points import reached
-from planopt_assets.store.head_files import HeadUnreadable
-from planopt_assets.store.opened import unreadable
+from planopt_assets.store.head_files import HeadUnreachable, HeadUnreadable
+from planopt_assets.store.opened import unreached, unreadable
 from planopt_assets.store.promotion_heads import note_promotion, read_promotion_heads
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def _heads(snapshot: Snapshot, query_ids: Collection[str] | None) -> dict[str, P
     def read() -> dict[str, PromotionHead]:
         try:
             return read_promotion_heads(snapshot.root, snapshot.workload)
+        except HeadUnreachable as error:
+            raise unreached(snapshot.root, _TABLE, error.why) from error
         except HeadUnreadable as error:
             raise unreadable(snapshot.root, _TABLE, str(error)) from error
 

@@ -14,10 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from planopt_assets.errors import StoreUnreadable, StoreWriteFailed
+from planopt_assets.model.location import is_folder
 from planopt_assets.store.chain_repair import Mended, mended_chains, write_heads
 from planopt_assets.store.codecs.deciding import PROMOTIONS
-from planopt_assets.store.head_files import FOLDER, HeadUnreadable, on_files
-from planopt_assets.store.opened import ONLY_A_FILE_SYSTEM
+from planopt_assets.store.head_files import FOLDER, HeadUnreadable
+from planopt_assets.store.opened import REPAIR_A_COPY
 from planopt_assets.store.salvage import DAMAGED, Salvaged, damage_of, salvage
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.sequence import APPLICATION, highest, note
@@ -86,8 +87,8 @@ class Repair:
 
 def repair(root: str, *, stamp: str, run_id: str, dry_run: bool = False) -> Repair:
     """Repair every table and chain of a store; with `dry_run` only say what is damaged. `stamp` names the folder."""
-    if not on_files(root):
-        raise StoreUnreadable("the store is not on a file system", where=root, fix=ONLY_A_FILE_SYSTEM)
+    if not is_folder(root):
+        raise StoreUnreadable("the store is not in a folder", where=root, fix=REPAIR_A_COPY)
     from deltalake.exceptions import DeltaError
 
     aside = Path(root, DAMAGED, stamp)
@@ -200,7 +201,7 @@ def _note_anew(root: str, name: str) -> None:
 
 def _set_aside_head(root: str, name: str, aside: Path) -> None:
     """A copy: until the new one is written, the old one says that something is wrong."""
-    head = table_head_file(root, name)
+    head = Path(str(table_head_file(root, name)))
     if head.exists():
         (aside / FOLDER).mkdir(parents=True, exist_ok=True)
         shutil.copy2(head, aside / FOLDER / head.name)

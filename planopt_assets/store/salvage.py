@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import orjson
 import pyarrow as pa
 
+from planopt_assets.delta.place import Folder
 from planopt_assets.errors import PlanoptError, StoreTooNew
 from planopt_assets.store.head_files import HeadUnreadable
 from planopt_assets.store.opened import first_line, open_sound
@@ -65,7 +66,7 @@ def damage_of(root: str, name: str, *, by_head: bool = True) -> tuple[str, ...]:
         found = open_sound(root, name, whole=True, by_head=by_head)
     except PlanoptError as error:
         return (error.what,)
-    unreadable = [why for file in found.files if (why := _why_unreadable(Path(file), name))]
+    unreadable = [why for file in found.files if (why := _why_unreadable(Path(root, name, file), name))]
     return (*(f"{root}/{name}/{file} is lost" for file in found.lost), *unreadable)
 
 
@@ -172,7 +173,7 @@ def _sorted_out(root: str, name: str, files: Iterable[str], head: TableHead | No
 
 def _is_whole(file: Path, name: str, head: TableHead | None) -> bool:
     known = head.files.get(file.name) if head is not None else None
-    if not file.is_file() or (known is not None and not fits(file, known, whole=True)):
+    if not file.is_file() or (known is not None and not fits(Folder(str(file.parent)), file.name, known)):
         return False
     return not _why_unreadable(file, name)
 

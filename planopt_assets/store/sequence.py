@@ -2,8 +2,8 @@
 
 Worked: `verdicts` ends with 7 and `active_policies` with 9. The next commit to either is 10, and so is one to a third
 table that is made at the same moment by somebody else. Whoever writes after having seen a row gets a higher number than
-that row has (Lamport's clock). In one table on a file system numbers follow the commits exactly, because such a commit
-must be the next version of what its writer saw. Rows of one number were stored at the same time, as far as anybody can
+that row has (Lamport's clock). In a table that delta-rs writes, numbers follow the commits exactly: such a commit must
+be the next version of what its writer saw. Rows of one number were stored at the same time, as far as anybody can
 tell; there the wall clock decides, as it does for rows that are older than this column.
 """
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planopt_assets.store.opened import data_files, unchecked
+from planopt_assets.delta.place import data_files, place_of
+from planopt_assets.store.opened import unchecked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,12 +71,11 @@ def _told(table: DeltaTable) -> int:
 
 def _in_rows(table: DeltaTable) -> int:
     import pyarrow as pa
-    import pyarrow.dataset as ds
 
     files = data_files(table)
     if not files:
         return 0
     try:
-        return highest(ds.dataset(files, schema=pa.schema([(COLUMN, pa.int64())]), format="parquet").to_table())
+        return highest(place_of(table).dataset(files, pa.schema([(COLUMN, pa.int64())])).to_table())
     except pa.ArrowException as error:
         raise OSError(str(error)) from error

@@ -18,7 +18,7 @@ Nouns = Mapping["AnyCodec", Sequence[Any]]
 
 
 class Store:
-    """Reading starts no Spark. Writing needs it only for a store that is not on a file system."""
+    """Reading starts no Spark. Writing needs it only for a store that only Spark can write."""
 
     def __init__(self, root: str, workload: str, spark: writer.Spark) -> None:
         self.root, self.workload, self._spark = root, workload, spark

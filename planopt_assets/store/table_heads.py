@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from planopt_assets.delta.log_files import LogFiles
+from planopt_assets.delta.place import data_files, place
+from planopt_assets.delta.refusals import refusal
 from planopt_assets.errors import PlanoptError
-from planopt_assets.store.head_files import FOLDER, LOG, HeadUnreadable, on_files, read_head, write_head
+from planopt_assets.store.head_files import FOLDER, LOG, HeadFile, HeadUnreachable, HeadUnreadable
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+
+    from planopt_assets.delta.place import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +37,40 @@ class TableHead:
     files: Mapping[str, FileSum]
 
 
-def table_head_file(root: str, table: str) -> Path:
-    return Path(root, FOLDER, "tables", f"{table}.json")
+def table_head_file(root: str, table: str) -> HeadFile:
+    return HeadFile(root, f"{FOLDER}/tables/{table}.json")
 
 
 def read_table_head(root: str, table: str) -> TableHead | None:
-    content = read_head(table_head_file(root, table))
+    content = table_head_file(root, table).read()
     if content is None:
         return None
     return TableHead(content["version"], {name: FileSum(*noted) for name, noted in content["files"].items()})
 
 
-def note_version(root: str, table: str, committed: DeltaTable) -> None:
+def note_version(root: str, table: str, committed: DeltaTable | None = None) -> None:
     """Remember the version that was just committed. It never fails: a head that stays behind is no damage."""
     import pyarrow as pa
+    from deltalake.exceptions import DeltaError
 
+    location = f"{root}/{table}"
     try:
+        now = committed or place(location).table()
         known = read_table_head(root, table)
         # A table that lost its end gives its versions a second time: then the head goes back with it.
-        if known is None or known.version < committed.version() or lost_files(f"{root}/{table}", known, committed):
-            write_table_head(root, table, _with(known, f"{root}/{table}", committed))
+        if known is None or known.version < now.version() or lost_files(location, known, now):
+            write_table_head(root, table, _with(known, location, now))
+    except HeadUnreachable as error:
+        LOG.warning("the head of %s could not be written: %s", table, error.why)
     except HeadUnreadable as error:
         LOG.warning("%s: run `planopt repair`", error)
-    except (OSError, pa.ArrowException, PlanoptError) as error:
-        LOG.warning("the head of %s could not be written: %s", table, error)
+    except (OSError, DeltaError, pa.ArrowException, PlanoptError) as error:
+        LOG.warning("the head of %s could not be written: %s", table, refusal(error) or error)
 
 
 def write_table_head(root: str, table: str, head: TableHead) -> None:
-    if on_files(root):
-        files = {name: (noted.rows, noted.size, noted.crc32) for name, noted in head.files.items()}
-        write_head(table_head_file(root, table), {"version": head.version, "files": files})
+    files = {name: (noted.rows, noted.size, noted.crc32) for name, noted in head.files.items()}
+    table_head_file(root, table).write({"version": head.version, "files": files})
 
 
 def new_head(location: str, table: DeltaTable) -> TableHead:
@@ -74,7 +81,8 @@ def new_head(location: str, table: DeltaTable) -> TableHead:
 def _with(known: TableHead | None, location: str, committed: DeltaTable) -> TableHead:
     """The next head. Only files that are new are read; what was lost before stays in it, so that it stays known."""
     sums = known.files if known is not None else {}
-    files = {file.name: sums.get(file.name) or file_sum(file) for file in map(_path, committed.file_uris())}
+    folder = place(location)
+    files = {name: sums.get(name) or _file_sum(folder, name) for name in data_files(committed)}
     if known is not None:
         files |= {name: sums[name] for name in lost_files(location, known, committed)}
     return TableHead(committed.version(), files)
@@ -82,7 +90,7 @@ def _with(known: TableHead | None, location: str, committed: DeltaTable) -> Tabl
 
 def lost_files(location: str, head: TableHead, opened: DeltaTable) -> list[str]:
     """Files of the head that the table no longer has, although no later commit removed them."""
-    now = _names(opened)
+    now = set(data_files(opened))
     missing = [name for name in head.files if name not in now]
     removed = _later(location, head, opened, "remove") if missing else set()
     return [] if removed is None else [name for name in missing if name not in removed]
@@ -90,37 +98,40 @@ def lost_files(location: str, head: TableHead, opened: DeltaTable) -> list[str]:
 
 def returned_files(location: str, head: TableHead, opened: DeltaTable) -> list[str]:
     """Files that the table has, although it had them no more at its head and no later commit added them."""
-    others = [name for name in sorted(_names(opened)) if name not in head.files]
+    others = [name for name in sorted(data_files(opened)) if name not in head.files]
     added = _later(location, head, opened, "add") if others else set()
     return [] if added is None else [name for name in others if name not in added]
 
 
-def changed_file(head: TableHead, files: Iterable[Path], *, whole: bool) -> Path | None:
-    """The first file that is not what was written: by its size, and with `whole` by its content."""
-    for file in files:
-        known = head.files.get(file.name)
-        if known is not None and not fits(file, known, whole=whole):
-            return file
-    return None
+def changed_files(folder: Place, head: TableHead, files: Iterable[str], *, whole: bool) -> Iterator[str]:
+    """The files that are not what was written: by their size, and with `whole` by their content."""
+    sizes = folder.sizes()
+    for name in files:
+        known = head.files.get(name)
+        if known is not None and (sizes.get(name) != known.size or (whole and not fits(folder, name, known))):
+            yield name
 
 
-def file_sum(file: Path) -> FileSum:
+def fits(folder: Place, name: str, known: FileSum) -> bool:
+    """Whether a file has the content that was written."""
+    try:
+        content = folder.read(name)
+    except OSError as error:
+        if refusal(error):
+            raise
+        return False
+    return content is not None and len(content) == known.size and zlib.crc32(content) == known.crc32
+
+
+def _file_sum(folder: Place, name: str) -> FileSum:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    content = file.read_bytes()
+    content = folder.read(name)
+    if content is None:
+        raise FileNotFoundError(f"{folder}/{name}")
     rows = pq.read_metadata(pa.BufferReader(content)).num_rows
     return FileSum(rows, len(content), zlib.crc32(content))
-
-
-def fits(file: Path, known: FileSum, *, whole: bool) -> bool:
-    try:
-        if not whole:
-            return file.stat().st_size == known.size
-        content = file.read_bytes()
-    except OSError:
-        return False
-    return len(content) == known.size and zlib.crc32(content) == known.crc32
 
 
 def _later(location: str, head: TableHead, opened: DeltaTable, kind: str) -> set[str] | None:
@@ -130,11 +141,3 @@ def _later(location: str, head: TableHead, opened: DeltaTable, kind: str) -> set
     if not all(map(log.holds, versions)):
         return None
     return {unquote(a[kind]["path"]) for version in versions for a in log.commit_actions(version) if kind in a}
-
-
-def _names(table: DeltaTable) -> set[str]:
-    return {_path(uri).name for uri in table.file_uris()}
-
-
-def _path(uri: str) -> Path:
-    return Path(unquote(uri.removeprefix("file://")))

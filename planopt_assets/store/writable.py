@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 
 from planopt_assets.errors import FolderNotWritable
+from planopt_assets.model.location import is_folder
 
 
 def check_writable(folder: str | Path, what: str) -> None:
     """Raise if a folder, or its nearest parent that exists, cannot be written. A URI is not checked."""
-    if "://" in str(folder):
+    if not is_folder(str(folder)):
         return
     path = Path(folder).absolute()
     above = next(p for p in (path, *path.parents) if p.exists())

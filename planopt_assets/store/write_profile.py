@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from planopt_assets.model.location import Reach, reach
+
 if TYPE_CHECKING:
     from deltalake import WriterProperties
 
@@ -15,6 +17,11 @@ COMPRESSION: Final = "ZSTD"
 LEVEL: Final = 3
 ROW_GROUP: Final = 128 * 1024  # rows
 FILE_BYTES: Final = 64 * 1024**2  # of a compacted table
+
+
+def settings(location: str) -> dict[str, str | None]:
+    """The properties of a new table. Each commit since the last checkpoint is a request to object storage."""
+    return {"delta.checkpointInterval": "10"} if reach(location) is Reach.OBJECTS else {}
 
 
 def writer_properties() -> WriterProperties:

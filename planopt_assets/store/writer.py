@@ -1,6 +1,6 @@
 """Appends rows: one commit per table, and never twice for the same run and stage.
 
-A store on a file system is written without Spark. Any other needs Spark, which is opened only then.
+A store in a folder or in object storage is written without Spark. Any other needs Spark, which is opened only then.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from planopt_assets.model.location import Reach, reach
 from planopt_assets.model.redaction import redact_rows
 from planopt_assets.store.crash_points import reached
-from planopt_assets.store.file_commit import commit_to_file
+from planopt_assets.store.delta_rs_commit import commit_through_delta_rs
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
 from planopt_assets.store.sequence import last_number
 from planopt_assets.store.spark_commit import commit_through_spark
@@ -69,7 +70,7 @@ def write(
     assert not unknown, f"columns not declared for {table}: {sorted(unknown)}"
     new = pa.Table.from_pylist(list(rows), schema=schema)
     seen = last_number(root) if after is None else after
-    if "://" in root:
+    if reach(root) is Reach.HADOOP:
         commit_through_spark(spark(), root, table, new, app_id=app_id, version=version, after=seen)
     else:
-        commit_to_file(root, table, new, app_id=app_id, version=version, after=seen)
+        commit_through_delta_rs(root, table, new, app_id=app_id, version=version, after=seen)

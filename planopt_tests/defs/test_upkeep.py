@@ -10,9 +10,10 @@ import pytest
 from planopt_assets.defs import names
 from planopt_assets.defs.project import planopt_definitions
 from planopt_assets.defs.upkeep import SMALL_FILES
+from planopt_assets.delta.place import data_files
 from planopt_assets.model.records import Edge
 from planopt_assets.store.codecs.deciding import EDGES
-from planopt_assets.store.opened import data_files, opened
+from planopt_assets.store.opened import opened
 from planopt_assets.store.store import Store
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import write_workload_file

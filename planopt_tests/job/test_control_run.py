@@ -57,7 +57,7 @@ def test_many_short_jobs_have_at_most_one_control_an_hour(tmp_path: Path) -> Non
 
 
 def test_where_the_declared_runs_are_many_the_draw_itself_is_rarer(tmp_path: Path) -> None:
-    declared = workload("s3://bucket/store", share=1.0, runs_per_day=24 * 100)
+    declared = workload("hdfs://name/store", share=1.0, runs_per_day=24 * 100)
     drawn = 0
     for number in range(10_000):  # 100 hours
         control_claims._LAST.clear()  # each run is a process of its own, and nothing is shared

@@ -68,8 +68,8 @@ def test_storing_nothing_starts_no_spark(run: Run, workspace: Any) -> None:
     assert workspace.asked == 0
 
 
-def test_storing_something_in_an_object_store_needs_spark(run: Run, workspace: Any) -> None:
-    workspace.workload = replace(WORKLOAD, store="s3a://nowhere/store")
+def test_storing_something_where_only_spark_writes_needs_spark(run: Run, workspace: Any) -> None:
+    workspace.workload = replace(WORKLOAD, store="hdfs://nowhere/store")
     with pytest.raises(LookupError):
         run.append("decide", {EDGES: [EDGE]})
     assert workspace.asked == 1

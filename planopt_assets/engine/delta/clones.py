@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.errors import LayoutNotTried
 from planopt_assets.model.inputs import PinnedTable
-from planopt_assets.model.location import plain_path
+from planopt_assets.model.location import is_folder, plain_path
 from planopt_assets.store.crash_points import reached
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Clones:
 
     @property
     def _folder(self) -> Path:
-        if "://" in self._store:
+        if not is_folder(self._store):
             raise LayoutNotTried(
                 f"the store {self._store} is no folder of this machine",
                 where="clones",
@@ -117,7 +117,7 @@ class Clones:
         return True
 
     def _marked(self) -> list[tuple[Path, Mark]]:
-        if "://" in self._store or not self._folder.is_dir():
+        if not is_folder(self._store) or not self._folder.is_dir():
             return []
         files = [file for file in sorted(self._folder.glob(f"*{MARK}")) if _ID.fullmatch(file.stem)]
         return [(file, Mark(file.stem, _needs(file))) for file in files]

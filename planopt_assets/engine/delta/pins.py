@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planopt_assets.delta.log_size import log_size
+from planopt_assets.delta.place import place
 from planopt_assets.engine.delta.delta_log import read_table_facts
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.model.conditions import TableState
 from planopt_assets.model.inputs import PinnedTable
+from planopt_assets.model.location import is_folder
 
 if TYPE_CHECKING:
     from planopt_assets.model.table_facts import TableFacts
@@ -49,7 +50,7 @@ class Pins:
 
     def missing(self, name: str, location: str) -> TableUnreadable | None:
         """The error of a table whose folder has no log; None if there is one, or if only opening it would tell."""
-        if "://" in location or (Path(location) / "_delta_log").is_dir():
+        if not is_folder(location) or place(location).has_table():
             return None
         try:
             self.facts(name, location)

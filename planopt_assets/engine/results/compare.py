@@ -6,7 +6,7 @@ of both results the hashes and the floating point go to scratch files, and only 
 
 from __future__ import annotations
 
-import shutil
+from contextlib import suppress
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from planopt_assets.delta.place import place
 from planopt_assets.engine.results.columns import columns_text, shortened
 from planopt_assets.engine.results.float_leaves import float_leaves
 from planopt_assets.engine.results.float_matching import KEY, POSITION, Tolerance, tolerances, unmatched
@@ -49,8 +50,10 @@ def difference(
         words = str(error).strip().splitlines()[0][:300]
         raise QueryFailed(words, where=scratch, fix="check that the store's disk has space for two results") from error
     finally:
-        if "://" not in scratch:
-            shutil.rmtree(scratch, ignore_errors=True)
+        kept = place(scratch)
+        if kept.keeps_files:
+            with suppress(OSError):
+                kept.delete_folder("")
 
 
 def _kept(spark: SparkSession, frame: DataFrame, path: str, sorted_by: tuple[int, ...]) -> DataFrame:

@@ -14,6 +14,7 @@ from planopt_assets.errors import MaintenanceRefused, PlanoptError, VacuumRefuse
 from planopt_assets.loop.maintaining.records import keep_action
 from planopt_assets.maintain import retention
 from planopt_assets.maintain.permission import may_not_write
+from planopt_assets.model.location import is_folder
 from planopt_assets.model.maintenance_action import MaintenanceAction
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ def _check_retention(table: str, facts: TableFacts, hours: float | None) -> None
 
 
 def _check_needs(run: Run, table: str, location: str, newest: int) -> None:
+    if not is_folder(run.workload.store):
+        raise VacuumRefused(
+            f"the store {run.workload.store} is no folder, so runs leave no mark there of the versions they need",
+            where=f"table {table}",
+            fix="run `VACUUM` yourself while nothing reads an older version",
+        )
     clones = Clones(run.workload.store)
     clones.sweep()  # what ended processes left needs nothing
     for mark in clones.marks():
