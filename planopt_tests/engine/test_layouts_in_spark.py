@@ -196,23 +196,6 @@ def test_undo_is_refused_when_the_old_files_are_gone(spark, sales: Path, pinned:
 # Clones that are left over
 
 
-def test_the_sweep_takes_what_ended_processes_left_and_nothing_else(tmp_path: Path) -> None:
-    clones = tmp_path / "_clones"
-    for name in ("left", "someones"):
-        (clones / name / "_delta_log").mkdir(parents=True)
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").write_text("kept")
-    (clones / "linked").symlink_to(outside)
-    for name in ("left", "linked", "cut"):
-        (clones / f"{name}.planopt").write_text('{"/data/sales": 3}' if name != "cut" else "")
-    assert [m.needs for m in Clones(str(tmp_path)).marks()] == [None, {"/data/sales": 3}, {"/data/sales": 3}]
-    assert Clones(str(tmp_path)).sweep() == ["cut", "left", "linked"]
-    assert [f.name for f in clones.iterdir()] == ["someones"]
-    assert (outside / "kept").exists()
-    assert Clones(str(tmp_path)).sweep() == []
-
-
 def test_a_clone_is_removed_when_the_trial_fails(spark, tables: Path, pinned: PinnedTable) -> None:
     with pytest.raises(RuntimeError), Clones(str(tables / "store")).cloned(spark, pinned, "c-4"):
         raise RuntimeError
