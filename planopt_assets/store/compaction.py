@@ -22,6 +22,7 @@ from planopt_assets.store.write_profile import FILE_BYTES, writer_properties
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+    from pyarrow.compute import Expression
 
 LOG = logging.getLogger("planopt")
 MOST_SMALL_FILES = 64
@@ -69,8 +70,6 @@ def compact_store(root: str, most: int = MOST_SMALL_FILES, kept_hours: int = KEP
 
 
 def _compacted(path: Path, most: int, kept_hours: int) -> tuple[int, int, int] | None:
-    from deltalake import DeltaTable
-
     table = opened(str(path.parent), path.name)
     if table is None:
         return None
@@ -82,15 +81,26 @@ def _compacted(path: Path, most: int, kept_hours: int) -> tuple[int, int, int] |
         return None
     if open_sound(str(path.parent), path.name, whole=True).lost:  # `planopt repair` needs every file
         return None
-    _write_anew(table)
-    table = DeltaTable(str(path))
-    note_version(str(path.parent), path.name, table)
-    table.create_checkpoint()
+    write_anew(table)
+    table = committed(path)
     return len(sizes), len(table.file_uris()), _delete_old(table, kept_hours)
 
 
-def _write_anew(table: DeltaTable) -> None:
-    """The same rows in the same order, with all columns of the table: a newer planopt may have added some."""
+def committed(path: Path) -> DeltaTable:
+    """A table right after it was written anew: its head and its log follow."""
+    from deltalake import DeltaTable
+
+    table = DeltaTable(str(path))
+    note_version(str(path.parent), path.name, table)
+    table.create_checkpoint()
+    return table
+
+
+def write_anew(table: DeltaTable, keep: Expression | None = None) -> None:
+    """The same rows in the same order, or those to keep. All columns stay: a newer planopt may have added some.
+
+    It is the very next version of the table, or a conflict.
+    """
     import pyarrow as pa
     import pyarrow.dataset as ds
     from deltalake import CommitProperties, PostCommitHookProperties, write_deltalake
@@ -98,9 +108,9 @@ def _write_anew(table: DeltaTable) -> None:
     files = ds.dataset(data_files(table), schema=pa.schema(table.schema().to_arrow()), format="parquet")
     write_deltalake(
         table,
-        files.scanner().to_reader(),
+        files.scanner(filter=keep).to_reader(),
         mode="overwrite",
-        commit_properties=CommitProperties(max_commit_retries=0),  # the very next version, or a conflict
+        commit_properties=CommitProperties(max_commit_retries=0),
         post_commithook_properties=PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False),
         target_file_size=FILE_BYTES,
         writer_properties=writer_properties(),
