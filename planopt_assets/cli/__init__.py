@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from planopt_assets.cli import alerts, gate, look, loop, maintain, person, repair, tables
+from planopt_assets.cli import alerts, gate, look, loop, maintain, person, purge, repair, tables
 from planopt_assets.cli.command import print_json, say
 from planopt_assets.errors import PlanoptError
 from planopt_assets.store.collector import collector_paused
@@ -43,6 +43,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     person.rollback,
     maintain.maintain,
     repair.repair,
+    purge.purge,
     look.export,
     look.report,
     loop.ui,

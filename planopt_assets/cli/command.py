@@ -82,17 +82,23 @@ def read_store(workload: Any, queries: list[str] | None = None, pins: Any = None
     load_arrow()
     from planopt_assets.engine.delta.pins import Pins
     from planopt_assets.loop.run import read_standings
-    from planopt_assets.store.schemas import SCHEMA_VERSION
     from planopt_assets.store.snapshot import Snapshot
 
     snapshot, pinned = Snapshot(workload.store, workload.name, only_read=not to_write), pins or Pins()
     standings = read_standings(workload, pinned, snapshot=snapshot, query_ids=queries or None)
+    say_if_newer(snapshot)
+    return Read(workload, snapshot, standings, pinned)
+
+
+def say_if_newer(snapshot: Any) -> None:
+    """A note if a newer planopt wrote rows that were read."""
+    from planopt_assets.store.schemas import SCHEMA_VERSION
+
     if snapshot.newest_schema > SCHEMA_VERSION:
         say(
             f"note: a newer planopt wrote this store (schema version {snapshot.newest_schema}, this one knows "
             f"{SCHEMA_VERSION}). It is only read: upgrade planopt to run, promote or pin"
         )
-    return Read(workload, snapshot, standings, pinned)
 
 
 def load_arrow() -> None:

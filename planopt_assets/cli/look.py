@@ -20,6 +20,7 @@ from planopt_assets.cli.command import (
     print_json_list,
     read,
     say,
+    say_if_newer,
     write_html,
 )
 
@@ -150,7 +151,9 @@ def lineage(
     from planopt_assets.store.snapshot import Snapshot
 
     loaded = load(workload)
-    node = tree(Snapshot(loaded.store, loaded.name), row_id)
+    snapshot = Snapshot(loaded.store, loaded.name, only_read=True)
+    node = tree(snapshot, row_id)
+    say_if_newer(snapshot)
     if as_json:
         print_json(node.facts())
     else:

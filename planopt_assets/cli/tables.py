@@ -14,6 +14,7 @@ from planopt_assets.cli.command import (
     load_arrow,
     print_json,
     print_json_list,
+    say_if_newer,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +68,10 @@ def _standings(loaded: Any) -> list[tuple[Any, Any]]:
     from planopt_assets.loop.table_standing import table_standings
     from planopt_assets.store.snapshot import Snapshot
 
-    snapshot = Snapshot(loaded.store, loaded.name)
-    return [(standing, snapshot) for standing in table_standings(loaded, snapshot, Pins()).values()]
+    snapshot = Snapshot(loaded.store, loaded.name, only_read=True)
+    standings = table_standings(loaded, snapshot, Pins())
+    say_if_newer(snapshot)
+    return [(standing, snapshot) for standing in standings.values()]
 
 
 def _seen(loaded: Any, standing: Any, snapshot: Any, verify: bool) -> Seen:

@@ -66,6 +66,12 @@ def marks_after(location: str, after: int) -> list[str]:
     return list(dict.fromkeys(t.removeprefix(f"{MARK} ") for t in texts if t.startswith(f"{MARK} ")))
 
 
+def is_own(actions: Iterable[Json]) -> bool:
+    """Whether planopt made a commit."""
+    texts = (str(a["commitInfo"].get("userMetadata") or "") for a in actions if "commitInfo" in a)
+    return any(text.startswith(f"{MARK} ") for text in texts)
+
+
 def changes_rows(actions: Iterable[Json]) -> bool:
     """Whether a commit may change what a query returns; OPTIMIZE marks every file as the same rows in other places.
 
@@ -101,8 +107,9 @@ def rows_head(log: LogFiles, version: int) -> str:
 
 
 def _changes(actions: list[Json]) -> bool:
-    """A commit without any action says nothing, so it is taken for a change."""
-    return not actions or changes_rows(actions) or any("metaData" in action for action in actions)
+    """A commit without any action says nothing, so it is taken for a change; planopt changes properties, no schema."""
+    new_metadata = any("metaData" in action for action in actions) and not is_own(actions)
+    return not actions or changes_rows(actions) or new_metadata
 
 
 def _restored(actions: list[Json]) -> int | None:

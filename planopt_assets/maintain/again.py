@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planopt_assets.model.layout_proposal import LayoutProposal
+from planopt_assets.model.layout_proposal import REWRITES, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
+
+
+def still_applied(actions: Sequence[MaintenanceAction]) -> list[MaintenanceAction]:
+    """What was done to a table and not taken back, in its order."""
+    undone = {a.undoes for a in actions if a.status == "undone"}
+    return [a for a in actions if a.applied and a.id not in undone]
+
+
+def is_laid_out(actions: Sequence[MaintenanceAction]) -> bool:
+    """Whether planopt has written the table's files anew, so that there is a layout to keep."""
+    return any(a.action in REWRITES for a in still_applied(actions))
 
 
 def proposed_again(
@@ -18,8 +29,7 @@ def proposed_again(
     Worked: a compaction was applied at version 12 and measured to save 5.2 s CPU a day. New appends left 60 small
     files. The reason ends with `; the last one, at version 12, was measured to save 5.2 s CPU a day`.
     """
-    undone = {a.undoes for a in actions if a.status == "undone"}
-    done = [a for a in actions if a.applied and a.action == proposal.action and a.id not in undone]
+    done = [a for a in still_applied(actions) if a.action == proposal.action]
     proven = {v.id: v for v in verdicts if v.accepted}
     last = next((a for a in reversed(done) if a.verdict_id in proven), None)
     if last is None or not proposal.rewrites:

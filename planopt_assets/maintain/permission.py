@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planopt_assets.model.layout_proposal import LayoutAction
 from planopt_assets.model.table_facts import Protocol
 from planopt_assets.model.workload import Mode, Table
 
@@ -28,6 +29,19 @@ def may_not_write(table: Table, mode: Mode, *, by_hand: bool, unknown_features: 
     if mode != "auto":
         return f"the workload's mode is {mode}", f"planopt maintain {table.name} --apply, or `mode: auto`"
     return "", ""
+
+
+def for_a_person(action: LayoutAction) -> str:
+    """Why automation never does this, whatever the workload file allows; empty if it may.
+
+    >>> for_a_person("properties")
+    'those who write to the table pay for it, and no trial measures them: that is for a person to decide'
+    >>> for_a_person("checkpoint"), for_a_person("compact")
+    ('', '')
+    """
+    if action != "properties":
+        return ""
+    return "those who write to the table pay for it, and no trial measures them: that is for a person to decide"
 
 
 def locked_out(before: Protocol, after: Protocol, allowed: tuple[str, ...] = ()) -> str:

@@ -54,6 +54,7 @@ class Subject:
     grown: Growth
     cores: int
     commits_since_checkpoint: int = 0
+    laid_out: bool = False  # by planopt, and not taken back
 
     @property
     def bytes(self) -> int:
@@ -79,7 +80,8 @@ def layout_proposals(subject: Subject) -> tuple[LayoutProposal, ...]:
     if not subject.files or not subject.uses:
         return ()
     found = [p for p in (_rewrite(subject), _checkpoint(subject)) if p is not None]
-    if any(p.rewrites for p in found) and (kept := _keep_it_so(subject)) is not None:
+    has_layout = subject.laid_out or any(p.rewrites for p in found)
+    if has_layout and (kept := _keep_it_so(subject)) is not None:
         found.append(kept)
     return tuple(found)
 

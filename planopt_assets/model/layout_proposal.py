@@ -15,6 +15,8 @@ from planopt_assets.model.stamp import NOT_STORED, Stamp
 LayoutAction = Literal["compact", "zorder", "cluster", "statistics", "checkpoint", "properties", "bloom"]
 REWRITES: frozenset[LayoutAction] = frozenset({"compact", "zorder", "cluster", "bloom"})
 """Actions that write data files anew. The others write to the log alone."""
+PROVEN: frozenset[LayoutAction] = REWRITES | {"statistics"}
+"""Actions that change what queries read: tried on a clone first. Of the others a measured query notices nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,11 @@ class LayoutProposal:
     @property
     def rewrites(self) -> bool:
         return self.action in REWRITES
+
+    @property
+    def needs_proof(self) -> bool:
+        """Whether it is applied only after a trial on a clone was accepted."""
+        return self.action in PROVEN
 
     @property
     def gain(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from planopt_assets.store.write_profile import FILE_BYTES, writer_properties
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+    from pyarrow.compute import Expression
 
 LOG = logging.getLogger("planopt")
 MOST_SMALL_FILES = 64
@@ -86,24 +87,33 @@ def _compacted(root: str, name: str, most: int, kept_hours: int) -> tuple[int, i
         return None
     if open_sound(root, name, whole=True).lost:  # `planopt repair` needs every file
         return None
-    _write_anew(table)
-    table = folder.table()
-    note_version(root, name, table)
-    table.create_checkpoint()
+    write_anew(table)
+    table = committed(root, name)
     return len(sizes), len(table.file_uris()), _delete_old(table, kept_hours)
 
 
-def _write_anew(table: DeltaTable) -> None:
-    """The same rows in the same order, with all columns of the table: a newer planopt may have added some."""
+def committed(root: str, name: str) -> DeltaTable:
+    """A table right after it was written anew: its head and its log follow."""
+    table = place(f"{root}/{name}").table()
+    note_version(root, name, table)
+    table.create_checkpoint()
+    return table
+
+
+def write_anew(table: DeltaTable, keep: Expression | None = None) -> None:
+    """The same rows in the same order, or those to keep. All columns stay: a newer planopt may have added some.
+
+    It is the very next version of the table, or a conflict.
+    """
     import pyarrow as pa
     from deltalake import CommitProperties, PostCommitHookProperties, write_deltalake
 
     files = place_of(table).dataset(data_files(table), pa.schema(table.schema().to_arrow()))
     write_deltalake(
         table,
-        files.scanner().to_reader(),
+        files.scanner(filter=keep).to_reader(),
         mode="overwrite",
-        commit_properties=CommitProperties(max_commit_retries=0),  # the very next version, or a conflict
+        commit_properties=CommitProperties(max_commit_retries=0),
         post_commithook_properties=PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False),
         target_file_size=FILE_BYTES,
         writer_properties=writer_properties(),

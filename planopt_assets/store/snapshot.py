@@ -83,12 +83,8 @@ class Snapshot:
             raise self._unreadable(name, error) from error
         newest = pc.max(found["schema_version"]).as_py() or 0  # a row that has none is found when it is decoded
         self.newest_schema = max(self.newest_schema, newest)
-        if newest > SCHEMA_VERSION and not self._only_read:
-            raise StoreTooNew(
-                f"table {name} holds rows of schema version {newest}, this planopt knows {SCHEMA_VERSION}",
-                where=self.root,
-                fix="upgrade planopt, or point `store:` at another folder; commands that only read still work",
-            )
+        if not self._only_read:
+            refuse_newer(self.root, name, found["schema_version"])
         return found.take(_oldest_first(found)).select(columns or schema.names)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
@@ -133,6 +129,19 @@ class Snapshot:
         folder = place(f"{self.root}/{name}")
         file = next((f for f in files if not _can_be_read(folder, f, name)), files[0])
         return unreadable(self.root, name, f"{folder}/{file}, and its rows are lost: {first_line(error)}")
+
+
+def refuse_newer(root: str, name: str, versions: pa.ChunkedArray) -> None:
+    """An error if any of these schema versions is beyond ours: whoever writes would write rows of an older form."""
+    import pyarrow.compute as pc
+
+    newest = pc.max(versions).as_py() or 0
+    if newest > SCHEMA_VERSION:
+        raise StoreTooNew(
+            f"table {name} holds rows of schema version {newest}, this planopt knows {SCHEMA_VERSION}",
+            where=root,
+            fix="upgrade planopt, or point `store:` at another folder; commands that only read still work",
+        )
 
 
 def _can_be_read(folder: Place, file: str, name: str) -> bool:

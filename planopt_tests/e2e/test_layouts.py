@@ -18,8 +18,9 @@ from deltalake import DeltaTable, write_deltalake
 from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.own_commits import changes_rows
 from planopt_assets.engine.delta.clones import Clones
+from planopt_assets.engine.delta.delta_log import read_table_facts
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.errors import MaintenanceRefused, TableReplaced, VacuumRefused
+from planopt_assets.errors import MaintenanceRefused, TableReplaced, UndoRefused, VacuumRefused
 from planopt_assets.loop.maintaining import layout_trial
 from planopt_assets.loop.maintaining.apply import apply_layout
 from planopt_assets.loop.maintaining.layout_trial import try_layouts
@@ -168,6 +169,53 @@ def test_a_proven_layout_is_applied_once_and_can_be_taken_back(spark, folder: Pa
     assert files_of(sales) == FILES
     assert rows(spark, sales) == expected
     assert len(actions(later)) == 2
+
+
+def only_log(run: Run, action: Any, **more: Any) -> LayoutProposal:
+    table = next(t for t in run.workspace.tables if t.name == "sales")
+    return LayoutProposal("sales", table.table_id, table.version, action, **more)
+
+
+def test_a_checkpoint_needs_no_trial_and_properties_need_a_person(folder: Path, run: Run) -> None:
+    sales, wish = folder / "data" / "sales", {"properties": (("delta.autoOptimize.optimizeWrite", "true"),)}
+    run.append("propose", {PROPOSALS: [only_log(run, "checkpoint"), only_log(run, "properties", **wish)]})
+    (result,) = maintain(run, ["sales"])
+    assert "applied: write a checkpoint of sales" in result.summary
+    assert "not applied: those who write to the table pay for it" in result.summary
+    assert [(a.action, a.status, a.undo != "") for a in actions(run)] == [
+        ("compact", "applied", True),
+        ("checkpoint", "applied", False),
+    ]
+    assert (sales / "_delta_log" / f"{FILES:020d}.checkpoint.parquet").exists()
+    with pytest.raises(MaintenanceRefused, match="for a person to decide"):
+        apply_layout(run, only_log(run, "properties", **wish))
+
+    later = new_run(maintained(workload(folder), "by_hand"))
+    later.append("propose", {PROPOSALS: [only_log(later, "properties", **wish)]})
+    (result,) = maintain(later, ["sales"], who="ada", apply=False)
+    assert "in need of no trial: set delta.autoOptimize.optimizeWrite = true on sales" in result.summary
+    assert maintain(later, ["sales"], who="ada")[0].changed
+    assert read_table_facts("sales", str(sales)).property("delta.autoOptimize.optimizeWrite") == "true"
+    assert new_run(workload(folder)).standings()["by_shop"].changes == (
+        f"sales v{FILES - 1} -> v{FILES + 1}, a new layout of the same rows",
+    )
+    append(sales)
+    last = new_run(workload(folder))
+    undone = undo_layout(last, "sales", who="ada")
+    assert (undone.action, undone.version_after) == ("restore", FILES + 3)
+    assert read_table_facts("sales", str(sales)).property("delta.autoOptimize.optimizeWrite") is None
+    with pytest.raises(UndoRefused, match=f"version {FILES + 2} was written after it"):
+        undo_layout(last, "sales", who="ada")
+
+
+def test_nobody_writes_a_checkpoint_into_a_table_of_others(folder: Path) -> None:
+    made = new_run(maintained(workload(folder), "never"))
+    made.append("propose", {PROPOSALS: [only_log(made, "checkpoint")]})
+    before = bytes_of(folder / "data" / "sales")
+    assert not maintain(made, ["sales"])[0].changed
+    with pytest.raises(MaintenanceRefused, match="does not say that planopt may change"):
+        apply_layout(made, only_log(made, "checkpoint"), who="ada")
+    assert bytes_of(folder / "data" / "sales") == before
 
 
 def test_a_new_layout_is_told_from_new_rows(folder: Path, run: Run) -> None:

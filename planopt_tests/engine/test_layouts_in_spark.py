@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from planopt_assets.engine.delta.clones import Clones
 from planopt_assets.engine.delta.delta_log import read_table_facts
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.rewriting import rewrite
-from planopt_assets.engine.delta.undoing import restore
+from planopt_assets.engine.delta.undoing import put_back, restore
 from planopt_assets.errors import LayoutNotTried, UndoRefused
 from planopt_assets.model.inputs import PinnedTable
 from planopt_assets.model.layout_proposal import LayoutProposal
@@ -132,7 +133,51 @@ def test_bloom_filters_are_in_the_files_that_are_written(spark, sales: Path, pin
     assert offsets["shop"] <= 0
 
 
+def test_statistics_write_no_data_file_and_every_commit_has_the_mark(spark, sales: Path, pinned: PinnedTable) -> None:
+    expected, files = head(sales), sorted(Rust(str(sales)).file_uris())
+    done, _ = rewrite(spark, str(sales), LAYOUTS["statistics"](pinned), "mnt-1")
+    assert done is not None
+    assert (done.first, done.last) == (6, 7)  # the property, then the statistics
+    assert not done.changes_rows
+    assert (sorted(Rust(str(sales)).file_uris()), head(sales)) == (files, expected)
+    told = pa.table(Rust(str(sales)).get_add_actions(flatten=True))
+    assert {c for c in told.column_names if c.startswith("min.")} == {"min.id", "min.shop"}
+    restore(spark, "sales", str(sales), applied=7, to=5, action_id="mnt-2")
+    assert read_table_facts("sales", str(sales)).property("delta.dataSkippingStatsColumns") is None
+
+
+def test_a_checkpoint_is_of_the_newest_version_and_commits_nothing(spark, sales: Path, pinned: PinnedTable) -> None:
+    append(sales)
+    done, attempts = rewrite(spark, str(sales), LAYOUTS["checkpoint"](pinned), "mnt-1")
+    assert (done, attempts) == (None, 1)
+    assert LogFiles("sales", str(sales)).newest() == 6
+    assert json.loads((sales / "_delta_log" / "_last_checkpoint").read_text())["version"] == 6
+
+
 # Taken back
+
+
+def test_properties_are_put_back_also_after_rows_were_written(spark, sales: Path, pinned: PinnedTable) -> None:
+    name, first = "delta.autoOptimize.autoCompact", head(sales)
+    done, _ = rewrite(spark, str(sales), LAYOUTS["properties"](pinned), "mnt-1")
+    assert done is not None
+    assert (done.first, done.last, done.files_added) == (6, 6, 0)
+    assert head(sales) == first
+    append(sales)
+    put_back(spark, "sales", str(sales), properties={name: None}, action_id="mnt-2")
+    facts = read_table_facts("sales", str(sales))
+    assert (facts.version, facts.property(name)) == (8, None)
+    put_back(spark, "sales", str(sales), properties={name: "false"}, action_id="mnt-3")
+    assert read_table_facts("sales", str(sales)).property(name) == "false"
+    assert len(rows(spark, sales)) == 1803
+
+
+def test_what_planopt_itself_did_later_and_took_back_is_not_in_the_way(spark, sales: Path, pinned: PinnedTable) -> None:
+    rewrite(spark, str(sales), LAYOUTS["compact"](pinned), "mnt-1")
+    rewrite(spark, str(sales), LAYOUTS["properties"](pinned), "mnt-2")
+    put_back(spark, "sales", str(sales), properties={"delta.autoOptimize.autoCompact": None}, action_id="mnt-3")
+    done = restore(spark, "sales", str(sales), applied=6, to=5, action_id="mnt-4")
+    assert (done.first, files_of(sales)) == (9, 6)
 
 
 def head(table: Path) -> str:
@@ -194,23 +239,6 @@ def test_undo_is_refused_when_the_old_files_are_gone(spark, sales: Path, pinned:
 
 
 # Clones that are left over
-
-
-def test_the_sweep_takes_what_ended_processes_left_and_nothing_else(tmp_path: Path) -> None:
-    clones = tmp_path / "_clones"
-    for name in ("left", "someones"):
-        (clones / name / "_delta_log").mkdir(parents=True)
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").write_text("kept")
-    (clones / "linked").symlink_to(outside)
-    for name in ("left", "linked", "cut"):
-        (clones / f"{name}.planopt").write_text('{"/data/sales": 3}' if name != "cut" else "")
-    assert [m.needs for m in Clones(str(tmp_path)).marks()] == [None, {"/data/sales": 3}, {"/data/sales": 3}]
-    assert Clones(str(tmp_path)).sweep() == ["cut", "left", "linked"]
-    assert [f.name for f in clones.iterdir()] == ["someones"]
-    assert (outside / "kept").exists()
-    assert Clones(str(tmp_path)).sweep() == []
 
 
 def test_a_clone_is_removed_when_the_trial_fails(spark, tables: Path, pinned: PinnedTable) -> None:

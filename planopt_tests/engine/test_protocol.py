@@ -25,7 +25,8 @@ def test_the_features_listed_are_those_of_the_delta_installed() -> None:
     "protocol",
     [
         *(Protocol.of(1, 2), Protocol.of(2, 6)),
-        Protocol.of(3, 7, ["deletionVectors", "v2Checkpoint"], ["deletionVectors", "v2Checkpoint", "rowTracking"]),
+        Protocol.of(3, 7, ["deletionVectors", "v2Checkpoint"], ["deletionVectors", "v2Checkpoint", "appendOnly"]),
+        Protocol.of(1, 7, [], ["rowTracking", "domainMetadata"]),
     ],
 )
 def test_a_protocol_this_delta_knows_passes(protocol: Protocol) -> None:
@@ -48,6 +49,17 @@ def test_a_reader_feature_nobody_knows_is_refused_by_name() -> None:
 def test_a_feature_that_only_writers_know_here_is_none_of_a_reader() -> None:
     with pytest.raises(ProtocolUnsupported):  # Delta says so too: a writer feature among the reader features
         protocol_gate(table(Protocol.of(3, 7, ["rowTracking"], ["rowTracking"])))
+
+
+def test_a_feature_without_one_that_it_requires_is_refused_for_readers_and_writers() -> None:
+    facts = table(Protocol.of(1, 7, [], ["icebergCompatV3", "rowTracking", "domainMetadata"]))
+    with pytest.raises(ProtocolUnsupported, match="it has `icebergCompatV3 without columnMapping`, and Delta"):
+        protocol_gate(facts)
+    assert writable(facts) == readable(facts) == ("icebergCompatV3 without columnMapping",)
+
+
+def test_who_cannot_read_a_table_never_writes_to_it() -> None:
+    assert writable(table(Protocol.of(4, 7))) == ("reader version 4",)
 
 
 def test_a_table_that_only_its_catalog_may_open_is_refused() -> None:

@@ -236,6 +236,9 @@ def test_the_features_listed_are_those_delta_names(spark: SparkSession) -> None:
     features = [found.apply(at) for at in range(found.length())]
     assert {f.name() for f in features if f.isReaderWriterFeature()} == gate.READER_FEATURES
     assert {f.name() for f in features} == gate.WRITER_FEATURES
+    required = {f.name(): f.requiredFeatures().toSeq() for f in features}
+    needs = {name: {some.apply(at).name() for at in range(some.length())} for name, some in required.items()}
+    assert {name: others for name, others in needs.items() if others} == gate.REQUIRES
 
 
 def test_the_properties_listed_are_those_delta_defines(spark: SparkSession) -> None:
@@ -259,10 +262,9 @@ REFUSED: dict[str, dict[str, Any]] = {
         *CATALOG_MANAGED, readers=["catalogManaged", "vacuumProtocolCheck"]
     ),
 }
-# Delta wants these together with others, or from a catalog.
-NOT_ALONE = {"adaptiveMetadata-preview", "catalogManaged"}
+FROM_A_CATALOG = {"adaptiveMetadata-preview", "catalogManaged"}
 READ = {
-    "every feature": protocol(*sorted(gate.READER_FEATURES - NOT_ALONE)),
+    "every feature": protocol(*sorted(gate.READER_FEATURES - FROM_A_CATALOG)),
     "unknown to writers only": protocol("fromTheFuture", readers=[]),
 }
 

@@ -125,6 +125,13 @@ def test_writers_that_leave_many_files_at_once_are_told_what_merging_costs_them(
     assert "50 small files" in kept.reason
 
 
+def test_properties_keep_a_layout_that_is_there_and_are_not_proposed_without_one() -> None:
+    large = subject(use("sum_all"), grown=Growth(files_per_append=49.0))
+    large = replace(large, files=tuple(replace(f, bytes=190_000_000, rows=8_000_000) for f in large.files[:4]))
+    assert layout_proposals(large) == ()
+    assert [p.action for p in layout_proposals(replace(large, laid_out=True))] == ["properties"]
+
+
 def test_a_table_that_is_replaced_every_few_hours_is_not_rewritten() -> None:
     assert layout_proposals(subject(POINT, grown=Growth(days=2.0, replaced_share=20.0))) == ()
 

@@ -89,17 +89,17 @@ def test_a_table_that_is_too_large_is_left_alone(store: Path, monkeypatch: pytes
 def test_whoever_commits_in_between_wins_and_no_row_is_lost_or_there_twice(
     store: Path, other: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_anew = compaction._write_anew
+    write_anew = compaction.write_anew
 
     def meanwhile(table: DeltaTable) -> None:
-        monkeypatch.setattr(compaction, "_write_anew", write_anew)
+        monkeypatch.setattr(compaction, "write_anew", write_anew)
         if other == "an append":
             append(store, 99)
         else:
             assert compact_store(str(store), most=10) == [Compacted(ARTIFACTS, 12, 1, 0)]
         write_anew(table)
 
-    monkeypatch.setattr(compaction, "_write_anew", meanwhile)
+    monkeypatch.setattr(compaction, "write_anew", meanwhile)
     caplog.set_level("INFO", "planopt")
     assert compact_store(str(store), most=10) == []
     assert f"{ARTIFACTS} is not compacted this time" in caplog.text
@@ -116,7 +116,7 @@ def test_a_panic_in_a_native_library_fails_no_compaction(
     def panics(table: DeltaTable) -> None:
         raise KeyboardInterrupt if interrupted else PanicException("no runtime\nmore")
 
-    monkeypatch.setattr(compaction, "_write_anew", panics)
+    monkeypatch.setattr(compaction, "write_anew", panics)
     caplog.set_level("INFO", "planopt")
     with pytest.raises(KeyboardInterrupt) if interrupted else nullcontext():
         assert compact_store(str(store), most=10) == []

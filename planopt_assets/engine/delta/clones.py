@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from planopt_assets.errors import LayoutNotTried
 from planopt_assets.model.inputs import PinnedTable
@@ -83,8 +84,7 @@ class Clones:
             raise ValueError(f"{hold_id!r} is no id of a mark")
         self._folder.mkdir(parents=True, exist_ok=True)
         mark = self._folder / f"{hold_id}{MARK}"
-        with mark.open("x") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
+        with _locked(mark) as held:
             held.write(json.dumps({plain_path(t.location): t.version for t in tables}))
             held.flush()
             try:
@@ -121,6 +121,16 @@ class Clones:
             return []
         files = [file for file in sorted(self._folder.glob(f"*{MARK}")) if _ID.fullmatch(file.stem)]
         return [(file, Mark(file.stem, _needs(file))) for file in files]
+
+
+def _locked(mark: Path) -> TextIO:
+    """A new mark with its lock. A sweep that comes between the two takes it for left over: then it is made again."""
+    while True:
+        held = mark.open("x")
+        fcntl.flock(held, fcntl.LOCK_EX)
+        if mark.exists() and os.path.samestat(os.fstat(held.fileno()), mark.stat()):
+            return held
+        held.close()
 
 
 def _clone(spark: SparkSession, table: PinnedTable, folder: Path) -> PinnedTable:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_attempt, wait_random
 
 from planopt_assets.delta.log_files import LogFiles
-from planopt_assets.delta.own_commits import FileChange, mark_of, marked_commits
+from planopt_assets.delta.own_commits import FileChange, marked_commits
+from planopt_assets.engine.delta.own_session import active, marked_session, set_properties
 from planopt_assets.engine.delta.table_size import table_size
 from planopt_assets.errors import MaintenanceConflict, MaintenanceFailed
 
@@ -45,7 +46,8 @@ def rewrite(
         before=lambda state: _count(state),
     )
     def change() -> None:
-        _change(session, location, layout)
+        with active(session):
+            _change(session, location, layout)
 
     def _count(state: RetryCallState) -> None:
         nonlocal tried
@@ -90,8 +92,7 @@ def _conflicts() -> tuple[type[Exception], ...]:
 
 
 def _session(spark: SparkSession, layout: LayoutProposal, action_id: str) -> SparkSession:
-    session = spark.newSession()
-    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", mark_of(action_id))
+    session = marked_session(spark, action_id)
     if layout.target_file_bytes:
         for limit in ("minFileSize", "maxFileSize"):
             session.conf.set(f"spark.databricks.delta.optimize.{limit}", str(layout.target_file_bytes))
@@ -107,7 +108,7 @@ def _change(session: SparkSession, location: str, layout: LayoutProposal) -> Non
 
     table = DeltaTable.forPath(session, location)
     if layout.properties:
-        _set_properties(session, table, dict(layout.properties))
+        set_properties(session, table, dict(layout.properties))
     steps: dict[str, Callable[[], Any]] = {
         "compact": lambda: _optimize(table, layout).executeCompaction(),
         "bloom": lambda: _write_anew(session, location),
@@ -143,13 +144,6 @@ def _cluster(session: SparkSession, table: Any, layout: LayoutProposal) -> None:
     commands = jvm.org.apache.spark.sql.delta.commands
     commands.AlterTableClusterByDeltaCommand(table._jdt.table(), columns).run(session._jsparkSession)
     table.optimize().executeCompaction()
-
-
-def _set_properties(session: SparkSession, table: Any, properties: dict[str, str]) -> None:
-    jvm: Any = session._jvm
-    wanted = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(properties)
-    commands = jvm.org.apache.spark.sql.delta.commands
-    commands.AlterTableSetPropertiesDeltaCommand(table._jdt.table(), wanted).run(session._jsparkSession)
 
 
 def _collect_statistics(session: SparkSession, table: Any) -> None:

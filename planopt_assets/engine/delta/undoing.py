@@ -1,14 +1,17 @@
-"""A layout taken back by RESTORE, only where no row written since would be lost."""
+"""A layout taken back by RESTORE, only where no row written since would be lost; properties put back at any time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.delta.log_files import LogFiles
-from planopt_assets.delta.own_commits import FileChange, changes_rows, mark_of, marked_commits
+from planopt_assets.delta.own_commits import FileChange, changes_rows, is_own, marked_commits
+from planopt_assets.engine.delta.own_session import active, marked_session, set_properties, unset_properties
 from planopt_assets.errors import UndoRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
     from planopt_assets.delta.log_files import Json
@@ -27,8 +30,7 @@ def restore(spark: SparkSession, name: str, location: str, *, applied: int, to: 
     log = LogFiles(name, location)
     newest = log.newest()
     _check_only_layout(log, name, applied, newest)
-    session = spark.newSession()
-    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", mark_of(action_id))
+    session = marked_session(spark, action_id)
     try:
         DeltaTable.forPath(session, location).restoreToVersion(to)
     except PySparkException as error:
@@ -51,9 +53,38 @@ def restore(spark: SparkSession, name: str, location: str, *, applied: int, to: 
     return done
 
 
+def put_back(
+    spark: SparkSession, name: str, location: str, *, properties: Mapping[str, str | None], action_id: str
+) -> FileChange:
+    """Table properties as they were; None: not set. Rows that were written meanwhile are not touched."""
+    from delta.tables import DeltaTable
+    from pyspark.errors import PySparkException
+
+    newest = LogFiles(name, location).newest()
+    session = marked_session(spark, action_id)
+    try:
+        with active(session):
+            table = DeltaTable.forPath(session, location)
+            if known := {key: value for key, value in properties.items() if value is not None}:
+                set_properties(session, table, known)
+            if new := [key for key, value in properties.items() if value is None]:
+                unset_properties(session, table, new)
+    except PySparkException as error:
+        raise UndoRefused(
+            f"its properties cannot be changed: {(str(error).splitlines() or [''])[0]}",
+            where=f"table {name}",
+            fix="the table is as it was; check the error above",
+        ) from error
+    done = marked_commits(location, newest, action_id)
+    assert done is not None, "a change of properties always commits"
+    return done
+
+
 def _check_only_layout(log: LogFiles, name: str, applied: int, newest: int) -> None:
     for version in range(applied + 1, newest + 1):
         actions = list(log.commit_actions(version))
+        if is_own(actions):  # what planopt did later, it took back before this
+            continue
         if not actions or changes_rows(actions) or _is_schema(actions):
             raise UndoRefused(
                 f"version {version} was written after it, and RESTORE would take that back too",

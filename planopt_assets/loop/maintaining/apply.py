@@ -14,7 +14,7 @@ from planopt_assets.engine.delta.rewriting import rewrite
 from planopt_assets.engine.delta.table_size import table_size
 from planopt_assets.errors import MaintenanceRefused, PlanoptError, TableReplaced
 from planopt_assets.loop.maintaining.records import keep_action
-from planopt_assets.maintain.permission import may_not_write
+from planopt_assets.maintain.permission import for_a_person, may_not_write
 from planopt_assets.maintain.retention import FILES, hours
 from planopt_assets.model.maintenance_action import ActionStatus, MaintenanceAction
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS
@@ -32,12 +32,16 @@ def apply_layout(run: Run, proposal: LayoutProposal, *, who: str | None = None) 
     """Put a layout on its table and store what was done; `who` is the person who asked, None is automation.
 
     Refused unless the newest verdict on exactly this proposal is an accept, the table is still the one that was
-    tried, and the workload file lets planopt write to it. What goes wrong is stored too, and raised.
+    tried, and the workload file lets planopt write to it. A checkpoint and table properties need no verdict. What goes
+    wrong is stored too, and raised.
     """
     action = _begun(run, proposal, who)
     try:
-        verdict = _proven(run, proposal, by_hand=who is not None)
-        action = replace(action, verdict_id=verdict.id)
+        if proposal.needs_proof:
+            action = replace(action, verdict_id=_proven(run, proposal, by_hand=who is not None).id)
+        elif who is None and (why := for_a_person(proposal.action)):
+            fix = f"planopt maintain {proposal.table} --apply"
+            raise MaintenanceRefused(why, where=f"table {proposal.table}", fix=fix)
         location = _may_write(run, proposal, by_hand=who is not None)
         done = _applied(run, proposal, action, location)
     except PlanoptError as error:

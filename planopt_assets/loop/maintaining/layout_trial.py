@@ -248,9 +248,8 @@ def _inputs(run: Run, one: Measured) -> str | None:
 
 
 def _regrowth_days(run: Run, made: _Rewritten) -> float | None:
-    """After how many days the table has as many files again; None: it does not grow, or nobody knows."""
+    """After how many days the table has as many files again; None: it did not lose any, or does not grow."""
     known = run.snapshot.read(READINESS, table=made.proposal.table)
     grows = known[-1].files_per_day if known else None
-    if not grows or made.change is None:
-        return None
-    return (made.change.files_removed - made.change.files_added) / grows
+    fewer = made.change.files_removed - made.change.files_added if made.change else 0
+    return fewer / grows if grows and fewer > 0 else None

@@ -1,9 +1,10 @@
-"""Maintain: try the layouts that are proposed, and put those that are proven on tables that planopt may change."""
+"""Maintain: try what is proposed, and put what is proven, or needs no proof, on tables that planopt may change."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.engine.delta.clones import Clones
@@ -12,7 +13,8 @@ from planopt_assets.loop.maintaining.apply import apply_layout, recover
 from planopt_assets.loop.maintaining.layout_trial import Tried, try_layouts
 from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.run import Run, StageResult
-from planopt_assets.maintain.permission import may_not_write
+from planopt_assets.maintain.again import is_laid_out
+from planopt_assets.maintain.permission import for_a_person, may_not_write
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def maintain(run: Run, tables: Sequence[str], *, who: str | None = None, apply: 
     untried = [p for t in tables if found[t] is None for p in open_proposals(run, t)[:1] if _verdict_of(run, p) is None]
     if len(untried) > 1 and time.monotonic() < run.deadline:
         _try(run, untried, who=who, keep=lambda tried: tried.accepted)
-    return [found[table] or _table(run, table, who=who, apply=apply) for table in tables]
+    return [found[table] or _whole(run, table, who=who, apply=apply) for table in tables]
 
 
 def _off(run: Run, table: str, who: str | None) -> StageResult | None:
@@ -65,17 +67,14 @@ def _try(run: Run, proposals: Sequence[LayoutProposal], *, who: str | None, keep
     return ""
 
 
-def open_proposals(run: Run, table: str) -> list[LayoutProposal]:
-    """Rewrites proposed for the table as it is now, the largest saving first.
-
-    What concerns the log and properties alone changes no query that is measured here: a person decides on it.
-    """
+def open_proposals(run: Run, table: str, *, proven: bool = True) -> list[LayoutProposal]:
+    """What is proposed for the table as it is now, the largest saving first: what a trial has to prove, or the rest."""
     pinned = next((t for t in run.workspace.tables if t.name == table), None)
     if pinned is None:
         return []
     found = {p.id: p for p in run.snapshot.read(PROPOSALS, table=table)}
     of_now = (pinned.table_id, pinned.version)
-    now = [p for p in found.values() if p.rewrites and (p.table_id, p.version) == of_now]
+    now = [p for p in found.values() if p.needs_proof == proven and (p.table_id, p.version) == of_now]
     return sorted(now, key=lambda p: (-p.saving_cpu_ns_per_day, p.id))
 
 
@@ -84,6 +83,39 @@ def _recovered(run: Run, table: str) -> StageResult | None:
         if done := recover(run, proposal):
             return _result(table, done.reason, action=done)
     return None
+
+
+def _whole(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult:
+    """The layout, then what concerns the log and the properties alone; properties only where they keep a layout."""
+    result = _table(run, table, who=who, apply=apply)
+    actions = run.snapshot.read(ACTIONS, table=table)
+    done = {a.proposal_id for a in actions if a.applied}
+    left = [p for p in open_proposals(run, table, proven=False) if p.id not in done]
+    due = [p for p in left if p.action != "properties" or is_laid_out(actions)]
+    if due and not apply:
+        words = "; ".join(p.describe() for p in due)
+        return replace(result, summary=f"{result.summary}; proposed, and in need of no trial: {words}")
+    for proposal in due:
+        action, words = _apply(run, proposal, who=who)
+        words = f"applied: {proposal.describe()}" if action else f"{proposal.describe()}: {words}"
+        result = replace(result, changed=result.changed or action is not None, summary=f"{result.summary}; {words}")
+    return result
+
+
+def _apply(run: Run, proposal: LayoutProposal, *, who: str | None) -> tuple[MaintenanceAction | None, str]:
+    """Change the table, if automation may or a person asks; else why not. A person gets the error."""
+    if who is None:
+        declared = run.workload.table(proposal.table)
+        why, fix = may_not_write(declared, run.workload.mode, by_hand=False, unknown_features=())
+        if why := why or for_a_person(proposal.action):
+            return None, f"not applied: {why} ({fix or f'planopt maintain {proposal.table} --apply'})"
+    run.progress(STAGE, proposal.table, f"applies: {proposal.describe()}")
+    try:
+        return apply_layout(run, proposal, who=who), ""
+    except (MaintenanceRefused, MaintenanceConflict, MaintenanceFailed) as error:
+        if who is not None:
+            raise
+        return None, f"not applied: {error}"
 
 
 def _table(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult:
@@ -112,26 +144,20 @@ def _accepted(
     done = [a for a in run.snapshot.read(ACTIONS, table=table) if a.proposal_id == proposal.id and a.applied]
     if done or not apply:
         return _result(table, words, verdict=verdict)
-    if who is None:
-        why, fix = may_not_write(run.workload.table(table), run.workload.mode, by_hand=False, unknown_features=())
-        if why:
-            return _result(table, f"{words}; not applied: {why} ({fix})", verdict=verdict)
-    run.progress(STAGE, table, f"applies: {proposal.describe()}")
-    try:
-        action = apply_layout(run, proposal, who=who)
-    except (MaintenanceRefused, MaintenanceConflict, MaintenanceFailed) as error:
-        if who is not None:
-            raise
-        return _result(table, f"{words}; not applied: {error}", verdict=verdict)
+    action, why = _apply(run, proposal, who=who)
+    if action is None:
+        return _result(table, f"{words}; {why}", verdict=verdict)
     return _result(table, f"applied: {proposal.describe()}: {verdict.reason}", verdict=verdict, action=action)
 
 
 def _unfinished(run: Run, table: str) -> list[LayoutProposal]:
-    """Accepted and not applied, as far as the store knows; for whatever version, because applying makes a new one."""
+    """Due and not applied, as far as the store knows; for whatever version, because applying makes a new one."""
     accepted = {v.proposal_id for v in run.snapshot.read(LAYOUT_VERDICTS, table=table) if v.accepted}
     applied = {a.proposal_id for a in run.snapshot.read(ACTIONS, table=table) if a.applied}
     found = {p.id: p for p in run.snapshot.read(PROPOSALS, table=table)}
-    return [found[p] for p in sorted(accepted - applied) if p in found]
+    properties = [p for p in found.values() if p.action == "properties"]
+    due = accepted | {p.id for p in sorted(properties, key=lambda p: p.version)[-1:]}
+    return [found[p] for p in sorted(due - applied) if p in found]
 
 
 def _verdict_of(run: Run, proposal: LayoutProposal) -> LayoutVerdict | None:

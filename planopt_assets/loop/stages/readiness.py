@@ -17,7 +17,7 @@ from planopt_assets.engine.delta.protocol import readable, writable
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.table_standing import STAGE, TableStanding, table_standings
-from planopt_assets.maintain.again import proposed_again
+from planopt_assets.maintain.again import is_laid_out, proposed_again
 from planopt_assets.maintain.growth import growth
 from planopt_assets.maintain.index import index_proposal
 from planopt_assets.maintain.markdown import markdown, numbers
@@ -97,7 +97,7 @@ def look_at(
     readiness = replace(readiness, input_fingerprint=standing.input_fingerprint)
     if workload.mode == "observe" or not readiness.ready or readiness.unknown_writer_features:
         return readiness, ()  # a table that is damaged, or that planopt may never write, is not laid out anew
-    subject = _subject(workload, facts, log, scans, cores)
+    subject = replace(_subject(workload, facts, log, scans, cores), laid_out=is_laid_out(standing.actions))
     proposals = [proposed_again(p, standing.actions, standing.verdicts) for p in layout_proposals(subject)]
     indexed = index_proposal(subject) if workload.table(facts.name).index else None
     if indexed is not None and not any(p.rewrites and p.columns for p in proposals):

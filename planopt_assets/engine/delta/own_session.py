@@ -1,0 +1,50 @@
+"""Sessions in which planopt changes a user's table: their commits have its mark. Table properties, set and unset."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.delta.own_commits import mark_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+
+def marked_session(spark: SparkSession, action_id: str) -> SparkSession:
+    """A session whose commits have the mark of an action."""
+    session = spark.newSession()
+    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", mark_of(action_id))
+    return session
+
+
+@contextmanager
+def active(session: SparkSession) -> Iterator[None]:
+    """Delta commits with the settings of the thread's active session, whichever one a command was given."""
+    sessions: Any = session._get_j_spark_session_class(session._jvm)
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def set_properties(session: SparkSession, table: Any, properties: dict[str, str]) -> None:
+    jvm: Any = session._jvm
+    wanted = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(properties)
+    commands = jvm.org.apache.spark.sql.delta.commands
+    commands.AlterTableSetPropertiesDeltaCommand(table._jdt.table(), wanted).run(session._jsparkSession)
+
+
+def unset_properties(session: SparkSession, table: Any, names: Sequence[str]) -> None:
+    jvm: Any = session._jvm
+    unwanted = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(names))
+    commands = jvm.org.apache.spark.sql.delta.commands
+    command = commands.AlterTableUnsetPropertiesDeltaCommand(table._jdt.table(), unwanted, True, False)
+    command.run(session._jsparkSession)
