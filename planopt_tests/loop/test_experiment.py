@@ -136,7 +136,7 @@ CLONE = PinnedTable("sales", "/scratch/sales", "t-2", 1)
 class Cloned(FakeWorkspace):
     """Half the work where `sales` is read from the clone, whatever the policy."""
 
-    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool) -> Any:
+    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool, **how: Any) -> Any:
         done = super().execute(query, binding, arm, timeout_s=timeout_s, in_order=in_order)
         if CLONE in arm.tables:
             done.counters = counters(cpu_s=1.5, **HALF_THE_WORK)
