@@ -53,7 +53,8 @@ def decisions_for(
         shown = _shown(snapshot, base, len(evidence.executions))
         if shown is None:
             return (_not_looked_at(standing, base),)
-        evidence = under(evidence, base.policy, shown)
+        planned = next((c.plan_fingerprint for c in standing.candidates if c.id == base.candidate_id), "")
+        evidence = under(evidence, base.policy, planned, shown)
     return decide(evidence, workload.knobs, history=history_of(standing, base), now=now)
 
 

@@ -46,15 +46,17 @@ class ShownTrial:
     signals: Signals
 
 
-def under(evidence: Evidence, policy: Policy, shown: Sequence[ShownTrial]) -> Evidence:
+def under(evidence: Evidence, policy: Policy, plan_fingerprint: str, shown: Sequence[ShownTrial]) -> Evidence:
     """The evidence of the same query under an accepted policy, from its trials. `shown` has one for each binding.
 
-    A setting of the policy is in force there. Which optimizer rules had an effect was not recorded.
+    A setting of the policy is in force there. Which optimizer rules had an effect was not recorded. The plan has no
+    fingerprint where the policy is carried over from other inputs.
     """
     changed = dict(policy.settings)
     return replace(
         evidence,
         policy=policy,
+        plan_fingerprint=plan_fingerprint,
         settings=tuple((name, changed.get(name, value)) for name, value in evidence.settings),
         executions=tuple(
             ObservedExecution(

@@ -11,7 +11,6 @@ from dataclasses import replace
 from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.decision import Decision
-from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.records import Edge
 from planopt_assets.store.codecs.deciding import DECISIONS, EDGES
 from planopt_assets.store.lineage import edges
@@ -61,20 +60,14 @@ def _joined(before: StageResult | None, now: StageResult) -> StageResult:
 
 def _result(query_id: str, decisions: tuple[Decision, ...]) -> StageResult:
     wanted = [d for d in decisions if d.proposes]
-    base = decisions[0].policy_before
-    summary = "; ".join(f"try {d.policy_after.describe()}" for d in wanted) or f"{_beyond(base)}{decisions[0].reason}"
-    lines = [_title(base), "| rule | decision | reason |", "|---|---|---|"]
+    beyond = decisions[0].beyond
+    nothing = f"beyond {beyond}: {decisions[0].reason}" if beyond else decisions[0].reason
+    summary = "; ".join(f"try {d.policy_after.describe()}" for d in wanted) or nothing
+    lines = [f"Beyond {beyond}, which is accepted:\n"] if beyond else []
+    lines += ["| rule | decision | reason |", "|---|---|---|"]
     lines += [
         f"| {d.rule} | {d.kind} {d.policy_after.describe() if d.proposes else ''} | {d.reason} |" for d in decisions
     ]
     numbers = {"proposals": len(wanted), "expected_gain_cpu_s": sum(d.expected_gain_cpu_ns for d in wanted) / 1e9}
     words = remark_on(*(d.policy_after for d in wanted))
-    return StageResult(query_id, True, summary, numbers, "\n".join(line for line in lines if line), words)
-
-
-def _beyond(base: Policy) -> str:
-    return "" if base == ORIGINAL else f"beyond {base.describe()}: "
-
-
-def _title(base: Policy) -> str:
-    return "" if base == ORIGINAL else f"Beyond {base.describe()}, which is accepted:\n"
+    return StageResult(query_id, True, summary, numbers, "\n".join(lines), words)
