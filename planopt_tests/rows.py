@@ -65,6 +65,12 @@ def decision(kind: str = "proposal", policy: Policy = FEWER, **others: Any) -> D
     return DECISIONS.from_row({**known, **others})
 
 
+def nothing_beyond(policy: Policy = FEWER, **others: Any) -> Decision:
+    """The answer to what the query needs beyond a policy that was accepted: nothing."""
+    stays = {"policy_before": policy.to_json(), "policy_after": policy.to_json()}
+    return decision("no_change", **{**stays, **others})
+
+
 def candidate(policy: Policy = FEWER, *, kept: bool = True, **others: Any) -> Candidate:
     known = {
         "query_id": "q",

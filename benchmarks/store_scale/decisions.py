@@ -13,7 +13,7 @@ from planopt_assets.decide.rules import RULES
 from planopt_assets.loop.versions import contract
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.decision import Arithmetic, Decision
-from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.policy import ORIGINAL, Policy
 
 PROPOSES = "right_size_shuffle"
 _SAVING = 158_400_000
@@ -57,6 +57,11 @@ def decisions(known: Known, inputs: Inputs, night: Night, last: Judged | None) -
     )
 
 
+def beyond(known: Known, inputs: Inputs, night: Night) -> tuple[Decision, ...]:
+    """One per rule, about a query under its accepted policy: nothing is to be added."""
+    return tuple(_nothing(known, inputs, night, rule, known.query.policy) for rule, _ in RULES)
+
+
 def _proposing(known: Known, inputs: Inputs, night: Night, last: Judged | None) -> Decision:
     query = known.query
     if query.fate == "no_change":
@@ -81,7 +86,7 @@ def _proposing(known: Known, inputs: Inputs, night: Night, last: Judged | None) 
     return _decision(known, inputs, night, PROPOSES, words, remembered, relies_on=(last.verdict_id,))
 
 
-def _nothing(known: Known, inputs: Inputs, night: Night, rule: str) -> Decision:
+def _nothing(known: Known, inputs: Inputs, night: Night, rule: str, policy: Policy = ORIGINAL) -> Decision:
     operators = len(known.trees["final"])
     words = f"none of {operators} operators is one for {rule}"
     arithmetic: Arithmetic = (
@@ -90,7 +95,7 @@ def _nothing(known: Known, inputs: Inputs, night: Night, rule: str) -> Decision:
         ("threshold_bytes", 67_108_864),
         ("cpu_ns_per_task", 5_000_000),
     )
-    return _decision(known, inputs, night, rule, words, arithmetic)
+    return _decision(known, inputs, night, rule, words, arithmetic, before=policy)
 
 
 def _decision(
@@ -103,13 +108,14 @@ def _decision(
     *,
     proposes: bool = False,
     relies_on: tuple[str, ...] = (),
+    before: Policy = ORIGINAL,
 ) -> Decision:
     return Decision(
         kind="proposal" if proposes else "no_change",
         query_id=known.query.id,
         rule=rule,
-        policy_before=ORIGINAL,
-        policy_after=known.query.policy if proposes else ORIGINAL,
+        policy_before=before,
+        policy_after=known.query.policy if proposes else before,
         reason=words,
         expected_gain_cpu_ns=_SAVING if proposes else 0,
         arithmetic=(("finding", words), *arithmetic),

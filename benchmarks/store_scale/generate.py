@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 
-from benchmarks.store_scale.decisions import Judged, decide_rows, decisions
+from benchmarks.store_scale.decisions import Judged, beyond, decide_rows, decisions
 from benchmarks.store_scale.experiments import candidate, judged, replan_rows, validate_rows
 from benchmarks.store_scale.nights import Night, Row
 from benchmarks.store_scale.observed import Inputs, Known, observe_rows
@@ -91,7 +91,8 @@ def _query_rows(known: Known, inputs: Inputs, night: Night, verdicts: dict[str, 
     """All that one night adds for one query; `verdicts` keeps the last one of each."""
     query, last = known.query, verdicts.get(known.query.id)
     decided = decisions(known, inputs, night, last)
-    found = {"observe": observe_rows(known, inputs, night), "decide": decide_rows(decided)}
+    asked = (*decided, *beyond(known, inputs, night)) if query.fate == "accept" else decided
+    found = {"observe": observe_rows(known, inputs, night), "decide": decide_rows(asked)}
     for proposal in (d for d in decided if d.kind == "proposal"):
         tried = candidate(known, inputs, proposal)
         found |= {"replan": replan_rows(tried), "validate": validate_rows(known, inputs, night, tried)}

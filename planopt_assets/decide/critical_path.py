@@ -7,6 +7,8 @@ Worked, on 16 cores: `orders` (stage 0, 4 s in 8 tasks, so 0.5 s wall clock) and
 
 Parallel stages share the cores. So the wall clock is never below all work divided by the cores. On two cores `customer`
 does count: all work is 5.6 s, so 2.8 s wall clock; without `customer` it is 2.4 s.
+
+The prices only share out what was measured: if the query took half of the modelled CPU, every bound is half of this.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
-from planopt_assets.decide.prices import CPU_PER_QUERY_NS, execution_cpu_ns, stage_cpu_ns
+from planopt_assets.decide.prices import CPU_PER_QUERY_NS, dearness, execution_cpu_ns, stage_cpu_ns
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Stage
 
@@ -66,7 +68,7 @@ def stage_wall_ns(stage: Stage, cores: int) -> int:
 
 
 def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection[int]) -> Bound:
-    stages = execution.stages
+    stages, share = execution.stages, dearness(execution)
     if not stages:
         whole = execution_cpu_ns(execution)
         return Bound(whole, whole, whole)  # stages are unknown, so only the whole query is a safe bound
@@ -75,9 +77,9 @@ def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection
         touched = {s.index for s in stages}
     wall = _wall_ns(stages, cores)
     return Bound(
-        sum(stage_cpu_ns(s) for s in stages if s.index in touched),
-        wall - _wall_ns(stages, cores, touched),
-        CPU_PER_QUERY_NS + wall,
+        round(share * sum(stage_cpu_ns(s) for s in stages if s.index in touched)),
+        round(share * (wall - _wall_ns(stages, cores, touched))),
+        CPU_PER_QUERY_NS + round(share * wall),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planopt_assets.decide.answer import Answer, no_change
 from planopt_assets.decide.answer import cannot_tell as no_answer
 from planopt_assets.decide.catalogue import CATALOGUE_VERSION
-from planopt_assets.decide.history import NO_HISTORY, PastVerdicts, recall
+from planopt_assets.decide.history import NO_HISTORY, Memory, PastVerdicts, recall, recall_alone
 from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.materiality import immaterial
 from planopt_assets.decide.prices import PRICED
@@ -79,6 +79,13 @@ class _Asked:
     now: int
 
 
+def _memory(wanted: Policy, change: Policy, asked: _Asked) -> Memory | None:
+    """What is known about the policy as it would be; beyond an accepted one, also about the change by itself."""
+    if wanted == change:
+        return recall(wanted, asked.history, asked.now)
+    return recall(wanted, asked.history, asked.now) or recall_alone(change, asked.history, asked.now)
+
+
 def _settle(rule: str, answer: Answer, asked: _Asked) -> Decision:
     evidence = asked.evidence
     kind: DecisionKind = answer.kind
@@ -89,7 +96,7 @@ def _settle(rule: str, answer: Answer, asked: _Asked) -> Decision:
         vetoes = objections(answer.change, asked.limits)
         too_small, worth = immaterial(answer, evidence)
         arithmetic |= worth
-        memory = recall(wanted, asked.history, asked.now)
+        memory = _memory(wanted, answer.change, asked)
         if vetoes:
             kind, reason = "no_change", f"vetoed: {vetoes[0]}"
         elif memory is not None:

@@ -78,6 +78,23 @@ def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
     return _memory(f"{how} before: {verdict.reason} ({verdict.id})", [judged], history, now)
 
 
+def recall_alone(change: Policy, history: PastVerdicts, now: int) -> Memory | None:
+    """What is known about a change by itself, where it is now proposed beyond an accepted policy. None: nothing.
+
+    What brought nothing to the query as it is, is not tried again on top of each policy that does.
+    """
+    judged = next((v for v in comparable(history, now) if v.verdict.policy == change), None)
+    if judged is None or judged.counts_as == "accept" or not _was_measured(judged.verdict):
+        return None
+    how = "rejected" if judged.verdict.outcome == "reject" else "tried without a clear answer"
+    return _memory(f"{how} before by itself: {judged.verdict.reason} ({judged.verdict.id})", [judged], history, now)
+
+
+def _was_measured(verdict: Verdict) -> bool:
+    """Not only planned, or outrun before its turn."""
+    return verdict.outcome == "reject" or verdict.judgement.pairs > 0
+
+
 def comparable(history: PastVerdicts, now: int) -> list[PastVerdict]:
     """The newest verdict on each policy that still answers, for the same query and context, on similar inputs."""
     return [verdicts[-1] for verdicts in _by_policy(history).values() if _answers(verdicts, history, now)]

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from planopt_assets.decide.prices import CPU_PER_ROW_NS
 from planopt_assets.decide.scan_prices import (
     DICTIONARY_FILE_NS,
     PAGE_INDEX_FILE_NS,
     PROBE_ROW_NS,
     PUSHED_FILE_NS,
-    READ_ROW_NS,
 )
 from planopt_assets.model.signals import Scan
 
@@ -96,8 +96,8 @@ class Step:
     saved_ns: int
 
 
-def next_step(switched_on: Sequence[bool], seen: Selectivity) -> Step | None:
-    """The next step to try from these switches, or None if there is none.
+def next_step(switched_on: Sequence[bool], seen: Selectivity, row_ns: float = CPU_PER_ROW_NS) -> Step | None:
+    """The next step to try from these switches, or None if there is none. `row_ns` is what reading a row costs.
 
     Up: the lowest rung that is off. Down: the highest rung that is on. Rungs that no predicate can use are skipped.
 
@@ -109,7 +109,7 @@ def next_step(switched_on: Sequence[bool], seen: Selectivity) -> Step | None:
     if seen.wanted_share <= SELECTIVE:
         off = [r for r, on in zip(LADDER, switched_on, strict=True) if not on and r.serves(seen) and r.left_out]
         unwanted = seen.read_rows - seen.matched_rows
-        return Step(off[0], "up", round(unwanted * off[0].left_out * READ_ROW_NS)) if off else None
+        return Step(off[0], "up", round(unwanted * off[0].left_out * row_ns)) if off else None
     if seen.wanted_share >= ALL_WANTED and seen.left_out_share <= HARDLY_ANY:
         on = [r for r, on in zip(LADDER, switched_on, strict=True) if on and r.serves(seen) and r.price_ns(seen)]
         return Step(on[-1], "down", on[-1].price_ns(seen)) if on else None

@@ -3,17 +3,15 @@
 Measured with Spark 4.2 on two local cores: 2,000,000 rows of 7 columns in 20 files, executor CPU, medians of four
 interleaved warm runs. What a change saves has the low end as its price, what it costs the high end.
 
-A skipped row has the price of a row in the cost model of the query, because only the share matters. Measured: page
-statistics that skipped nearly all rows took CPU from 122 to 94 ms, dictionaries from 139 to 48 ms.
+A skipped row has the price of a row in the cost model, as far as the query is as dear as modelled
+(`prices.scan_dearness`): only the share matters. Measured: page statistics that skipped nearly all rows took CPU from
+122 to 94 ms, dictionaries from 139 to 48 ms.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from planopt_assets.decide.prices import CPU_PER_ROW_NS
-
-READ_ROW_NS: Final = CPU_PER_ROW_NS
 TEST_ROW_NS: Final = 50  # one more comparison of a row that is read
 PROBE_ROW_NS: Final = 50  # hashing the key of one row and probing a bloom filter
 WIDE_ROW_NS: Final = 100  # a row in a batch of 8 MB instead of 2 MB: 381 against 323 ms, half of that

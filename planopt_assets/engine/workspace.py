@@ -74,7 +74,7 @@ class Workspace:
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[Session, SparkSession] = {}
         self._executions = 0
-        self._has_run: set[str] = set()  # ids of queries that ran as they are, every binding
+        self._has_run: set[tuple[str, Arm]] = set()  # ids of queries that ran in an arm, every binding
         self._held: ExitStack | None = None
         self._unique = uuid.uuid4().hex[:8]  # Spark sums counters by job group: no two executions may share one
 
@@ -213,13 +213,13 @@ class Workspace:
                 digest=digest,
                 in_order=in_order,
             )
-        if arm == self.baseline and binding == len(query.bindings) - 1:  # bindings run one after the other
-            self._has_run.add(query.id)
+        if binding == len(query.bindings) - 1:  # bindings run one after the other
+            self._has_run.add((query.id, arm))
         return done
 
-    def has_run(self, query: Query) -> bool:
-        """Whether this session has executed the query as it is, so that neither it nor the JVM is cold."""
-        return query.id in self._has_run
+    def has_run(self, query: Query, arm: Arm) -> bool:
+        """Whether this session has executed the query in an arm, so that neither it nor the JVM is cold."""
+        return (query.id, arm) in self._has_run
 
     @contextmanager
     def serving(self, query: Query, arm: Arm | None = None) -> Iterator[None]:

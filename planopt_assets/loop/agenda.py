@@ -16,6 +16,7 @@ from planopt_assets.promote.confirmation import cost_s
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.loop.table_standing import TableStanding
+    from planopt_assets.model.decision import Decision
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
 
@@ -124,8 +125,9 @@ def _table_item(table: TableStanding, items: Sequence[Item]) -> TableItem:
 
 
 def _item(workload: Workload, snapshot: Snapshot, standing: Standing) -> Item:
-    decisions, foreseen = standing.decisions, None
+    decisions: Sequence[Decision] = standing.this_round
+    foreseen: Sequence[Decision] | None = None
     if standing.captured and not standing.decided and standing.mode != "observe":
-        decisions = foreseen = decisions_for(workload, snapshot, standing)
+        decisions = foreseen = decisions_for(workload, snapshot, standing, standing.base)
     cost = cost_s(standing.promoted_by) if standing.to_confirm is not None else None
     return Item(standing.query_id, planned_steps(standing, foreseen), standing.promise_of(decisions), cost)

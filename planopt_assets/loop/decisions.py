@@ -12,9 +12,10 @@ from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import in_force
 from planopt_assets.model.verdict import NOT_TRIED
-from planopt_assets.observe.evidence import evidence_of
+from planopt_assets.observe.evidence import ShownTrial, evidence_of, under
 from planopt_assets.promote.chain import taken_back
 from planopt_assets.promote.twice_taken_back import times_taken_back
+from planopt_assets.store.codecs.deciding import TRIAL_SIGNALS, TRIALS
 from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 
 if TYPE_CHECKING:
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.policy import Policy
     from planopt_assets.model.promotion import Chain
+    from planopt_assets.model.stamp import Stamp
     from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
 
 
-def decisions_for(workload: Workload, snapshot: Snapshot, standing: Standing) -> tuple[Decision, ...]:
-    """One per rule, or the one that says why nothing can be told."""
+def decisions_for(
+    workload: Workload, snapshot: Snapshot, standing: Standing, base: Verdict | None = None
+) -> tuple[Decision, ...]:
+    """One per rule, or the one that says why nothing can be told.
+
+    `base` is the accepted verdict that the round starts from. None: it starts from original.
+    """
     assert standing.input_fingerprint is not None
     observations = tuple(a.observation_id for a in standing.artifacts)
     if not standing.captured:
@@ -44,16 +51,56 @@ def decisions_for(workload: Workload, snapshot: Snapshot, standing: Standing) ->
         query.runs_per_day,
         workload.objective,
     )
-    return decide(evidence, workload.knobs, history=history_of(standing), now=standing.artifacts[-1].stamp.second)
+    now = standing.artifacts[-1].stamp.second
+    if base is not None:
+        now = max(now, base.stamp.second)
+        shown = _shown(snapshot, base, len(evidence.executions))
+        if shown is None:
+            return (_not_looked_at(standing, base),)
+        planned = next((c.plan_fingerprint for c in standing.candidates if c.id == base.candidate_id), "")
+        evidence = under(evidence, base.policy, planned, shown)
+    return decide(evidence, workload.knobs, history=history_of(standing, base), now=now)
 
 
-def history_of(standing: Standing) -> PastVerdicts:
+def _shown(snapshot: Snapshot, base: Verdict, bindings: int) -> list[ShownTrial] | None:
+    """What the trials of an accepted policy showed, by binding. None where one of them was not looked at.
+
+    Its first run shows the plan, its last one the counters: by then it was warm.
+    """
+    trials = [
+        t for t in snapshot.read(TRIALS, trial_id=set(base.trial_ids)) if t.policy_id == base.policy.id and not t.error
+    ]
+    signals = {
+        s.trial_id: s.signals for s in snapshot.read(TRIAL_SIGNALS, trial_id={t.id for t in trials if t.warm_up})
+    }
+    counters = {e.id: e.counters for e in snapshot.read(EXECUTIONS, execution_id={t.id for t in trials})}
+    found = []
+    for binding in range(bindings):
+        of_binding = [t for t in trials if t.binding == binding]
+        seen = next((s for t in of_binding if (s := signals.get(t.id)) is not None), None)
+        last = next((t for t in reversed(of_binding) if not t.warm_up and t.id in counters), None)
+        if seen is None or last is None:
+            return None
+        found.append(ShownTrial(last.id, counters[last.id], seen))
+    return found
+
+
+def _not_looked_at(standing: Standing, base: Verdict) -> Decision:
+    """An older planopt did not look at the plans of trials: nothing is told, and the query stays as it is."""
+    assert standing.input_fingerprint is not None
+    words = f"the trials of {base.policy.describe()} do not tell its plan"
+    return cannot_tell(
+        standing.query_id, words, policy=base.policy, inputs=standing.input_fingerprint, evidence_ids=(base.id,)
+    )
+
+
+def history_of(standing: Standing, base: Verdict | None = None) -> PastVerdicts:
     """Every verdict that was there when these inputs were observed: later ones must not change what was decided.
 
-    The same holds for what was taken back: a policy that watch reverts tomorrow was accepted today.
+    The same holds for what was taken back: a policy that watch reverts tomorrow was accepted today. A round that starts
+    from an accepted policy also knows what was stored with its verdict.
     """
-    seen = standing.artifacts[-1].stamp
-    chain = tuple(takewhile(lambda p: seen.later_than(p.stamp), standing.chain))
+    chain = tuple(takewhile(lambda p: _was_known(p.stamp, standing, base), standing.chain))
     gone = _taken_back(standing, chain)
     return PastVerdicts(
         standing.canonical_fingerprint,
@@ -63,7 +110,7 @@ def history_of(standing: Standing) -> PastVerdicts:
             PastVerdict(v, v.stamp.second, gone.get(v.id) if v.accepted else None, v.stamp.sequence)
             for v in standing.past_verdicts
             if _is_about_original(v, in_force(chain), gone)
-            and seen.later_than(v.stamp)
+            and _was_known(v.stamp, standing, base)
             and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
         ),
         standing.sizes,
@@ -82,8 +129,14 @@ def _is_about_original(verdict: Verdict, held: Policy, gone: Collection[str]) ->
     return not verdict.leaves_out or (verdict.accepted and (verdict.counts_beside(held) or verdict.id in gone))
 
 
+def _was_known(stored: Stamp, standing: Standing, base: Verdict | None) -> bool:
+    """Whether a row was there when the evidence of the round was."""
+    observed = standing.artifacts[-1].stamp
+    return observed.later_than(stored) or (base is not None and not stored.later_than(base.stamp))
+
+
 def _taken_back(standing: Standing, chain: Chain) -> dict[str, TakenBack]:
-    """By verdict, from the generations that were there when these inputs were observed."""
+    """By verdict, from the generations that were there when the evidence was."""
     policies = {v.id: v.policy for v in standing.past_verdicts}
     return {
         verdict_id: TakenBack(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.errors import SparkFailed
 from planopt_assets.loop.same_results import STOPPED, SameResults, unmeasured
-from planopt_assets.loop.trial_runs import TrialRuns
+from planopt_assets.loop.trial_runs import Look, TrialRuns
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Judgement, Outcome
@@ -45,7 +45,8 @@ class Experiment:
 
     Every execution of every round is checked for the same result. `arm_of` gives a candidate's arm; without it, its
     policy over the tables of the baseline. `error` is what is left of the query's error budget. If it is None, the
-    trial confirms the policy in force, whose gain was shown before. `baseline` is original unless told.
+    trial confirms the policy in force, whose gain was shown before. `baseline` is original unless told. `look` tells
+    what the first run of a candidate shows of its plan.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Experiment:
         arm_of: Callable[[Candidate], Arm] | None = None,
         error: ErrorBudget | None = FULL_BUDGET,
         baseline: Arm | None = None,
+        look: Look | None = None,
     ) -> None:
         self._workspace, self._query, self._rules = workspace, query, rules or Rules()
         self._shown, self._shares = error is None, ErrorShares(self._rules, error)
@@ -74,6 +76,7 @@ class Experiment:
             observed_wall_s=observed_wall_s,
             clock=clock,
             baseline=baseline,
+            look=look,
         )
         self._baseline, self._ledger, self._budget = self._runs.baseline, self._runs.ledger, self._runs.budget
         self._results = SameResults(self._runs, observed)
@@ -118,8 +121,8 @@ class Experiment:
         runners = [arm.id for arm in next_runners([self._arms[a] for a in self._open()], self._first_work)]
         if any(arm_id not in self._first_work for arm_id in runners):
             # The baseline goes first: what a cold JVM takes then counts for the time candidates are given. Where
-            # this session has observed it, it is warm.
-            warm = self._workspace.has_run(self._query) and self._baseline == self._workspace.baseline
+            # this session has run it, it is warm.
+            warm = self._workspace.has_run(self._query, self._baseline)
             cold = not self._first_work and (self._results.outdated or not warm)
             return ([self._baseline.id] if cold else []) + runners, True
         return round_order([self._baseline.id, *runners], self._workspace.workload.seed, self._query.id, number), False

@@ -20,14 +20,23 @@ AT_RUN_TIME = "takes effect only at run time; a trial will tell"
 
 
 def planned_candidate(
-    workspace: Workspace, query: Query, arm: Arm, decision_ids: tuple[str, ...], inputs: str
+    workspace: Workspace,
+    query: Query,
+    arm: Arm,
+    decision_ids: tuple[str, ...],
+    inputs: str,
+    *,
+    baseline: Arm | None = None,
 ) -> Candidate:
-    """Plan all bindings in the arm; the diff of the first that differs from the baseline stands for the candidate."""
-    plans, policy = _Plans(workspace, query), arm.policy
+    """Plan all bindings in the arm; the diff of the first that differs from the baseline stands for the candidate.
+
+    The baseline is original unless told. What it has already is not what makes a candidate.
+    """
+    plans, policy, before = _Plans(workspace, query), arm.policy, baseline or workspace.baseline
     kept, diff, fingerprint, topology = False, "", "", ""
     effects: tuple[str, ...] = ()
     try:
-        diff = plans.diff(workspace.baseline, arm)
+        diff = plans.diff(before, arm)
         after, _ = plans.of(arm, 0)
         fingerprint, topology = plan_fingerprint(after), topology_hash(after)
         effects = _effects(plans, arm, diff)
@@ -37,7 +46,7 @@ def planned_candidate(
             reason = f"dropped: {idle_hint_words(idle[0], joins)}"
         elif diff:
             kept, reason = True, "the plan changes"
-        elif runtime_parts(policy):
+        elif runtime_parts(policy.beyond(before.policy)):
             kept, reason = True, AT_RUN_TIME
         else:
             reason = "dropped: plan and partitioning stay the same"

@@ -62,7 +62,9 @@ def promise(decisions: Sequence[Decision], statistics_source: str | None) -> Pro
 def _whole_ns(decision: Decision) -> int:
     """What one run costs, by the clock where the decision was weighed by it."""
     facts = dict(decision.arithmetic)
-    return int(facts["modelled_wall_ns" if "saving_wall_ns_per_run" in facts else "modelled_cpu_ns"])
+    if "saving_wall_ns_per_run" in facts:
+        return int(facts["modelled_wall_ns"])
+    return int(facts.get("query_cpu_ns", facts["modelled_cpu_ns"]))  # an older decision knows the model only
 
 
 def in_order(promises: Mapping[str, Promise]) -> list[str]:

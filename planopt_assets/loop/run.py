@@ -58,6 +58,7 @@ class Run:
     by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
     named: Collection[str] = ()  # queries that a person named: also those that are left alone otherwise
     budget_s: float | None = None  # None: the workload's `per_run`, for trials alone
+    round: int = 1  # of decide, replan and validate: what is accepted is added to
 
     @property
     def workload(self) -> Workload:
@@ -84,7 +85,8 @@ class Run:
 
     def event_id(self, kind: str, query_id: str, *parts: str) -> str:
         """The id of something that happened once: kind, run, query and place; never a hash of them."""
-        return "-".join([kind, self.run_id.replace("-", "")[:12], query_id, *parts])
+        again = [] if self.round == 1 else [f"x{self.round}"]
+        return "-".join([kind, self.run_id.replace("-", "")[:12], query_id, *again, *parts])
 
     def standings(self) -> dict[str, Standing]:
         """Where every query stands, for the table versions this run has pinned."""
@@ -103,13 +105,17 @@ class Run:
 
     def append(self, stage: str, nouns: Nouns) -> None:
         """Store what a stage made, table after table in the order given."""
-        self.store.append(self.run_id, stage, nouns)
+        self.store.append(self.run_id, self._once(stage), nouns)
 
     def keep(self, stage: str, query_id: str, nouns: Mapping[AnyCodec, list[Any]]) -> None:
         """Store what a stage has so far, and empty the lists: after a lost session nothing else may get lost."""
-        self.store.append(self.run_id, f"{stage}:{query_id}", nouns)
+        self.store.append(self.run_id, self._once(f"{stage}:{query_id}"), nouns)
         for stored in nouns.values():
             stored.clear()
+
+    def _once(self, stage: str) -> str:
+        """What a run stores once: of each round its own."""
+        return stage if self.round == 1 else f"{stage}:x{self.round}"
 
     def commit(self, promotion: Promotion) -> None:
         self.store.commit(promotion, self.run_id)

@@ -129,15 +129,45 @@ class Standing:
         return self.observed and all(a.captured for a in self.artifacts)
 
     @property
+    def base(self) -> Verdict | None:
+        """The accepted verdict whose policy this round starts from. None: the round that starts from original.
+
+        The next round starts from the best accepted policy, once nothing is left to try in the round before. After a
+        person's pin there is none.
+        """
+        if self.active is not None and self.active.fixed:
+            return None
+        accepted = self._accepted
+        last = self.decisions[-1].policy_before if self.decisions else ORIGINAL
+        started = next((v for v in accepted if v.policy == last), None)
+        if not self._decided_from(last) or not self._replanned_from(last) or self.unjudged:
+            return started
+        return min(accepted, key=_by_proven_gain, default=None)
+
+    @property
+    def base_policy(self) -> Policy:
+        """What this round adds to."""
+        return self.base.policy if self.base else ORIGINAL
+
+    @property
     def decided(self) -> bool:
-        return bool(self.decisions)
+        """Whether the rules were asked about the policy that this round starts from."""
+        return self._decided_from(self.base_policy)
 
     @property
     def replanned(self) -> bool:
         """Every proposal that should be planned by now was: the first ones, and combinations of what was accepted."""
-        proposed, tried = [Proposed.of(d) for d in self.proposed], self.tried
-        open_ones = (*next_singles(proposed, tried), combination(proposed, tried), self.incumbent(tried))
-        return self.decided and not any(open_ones)
+        return self._replanned_from(self.base_policy)
+
+    def _decided_from(self, base: Policy) -> bool:
+        return any(d.policy_before == base for d in self.decisions)
+
+    def _replanned_from(self, base: Policy) -> bool:
+        proposed = [Proposed.of(d) for d in self.proposed if d.policy_before == base]
+        tried = self._tried_from(base)
+        kept = None if base != ORIGINAL else self.incumbent(tried)
+        open_ones = (*next_singles(proposed, tried), combination(proposed, tried), kept)
+        return self._decided_from(base) and not any(open_ones)
 
     def incumbent(self, tried: Tried) -> Policy | None:
         """The policy in force, if it is to be planned as a candidate: whenever the query is tried, or it is suspended.
@@ -153,13 +183,29 @@ class Standing:
     @property
     def tried(self) -> Tried:
         """What became of each policy that was planned: `dropped`, `kept`, or its verdict."""
+        return self._tried_from(self.base_policy)
+
+    def _tried_from(self, base: Policy) -> Tried:
+        """As a round sees it: what was accepted before, and does not add to its base, is no answer of this round."""
         judged: dict[Policy, str] = {v.policy: v.outcome for v in self.verdicts}
         planned = {c.policy: "kept" if c.kept else "dropped" for c in self.candidates}
-        return {policy.id: judged.get(policy, state) for policy, state in planned.items()}
+        found = {policy: judged.get(policy, state) for policy, state in planned.items()}
+        return {
+            policy.id: state
+            for policy, state in found.items()
+            if base == ORIGINAL or state != "accept" or (policy != base and base.within(policy))
+        }
 
     @property
     def proposed(self) -> list[Decision]:
+        """Of all rounds."""
         return [d for d in self.decisions if d.proposes]
+
+    @property
+    def this_round(self) -> list[Decision]:
+        """The decisions about the policy that this round starts from."""
+        base = self.base_policy
+        return [d for d in self.decisions if d.policy_before == base]
 
     @property
     def unjudged(self) -> list[Candidate]:
@@ -214,7 +260,7 @@ class Standing:
     @property
     def promise(self) -> Promise:
         """What trying it is expected to gain and to cost."""
-        return self.promise_of(self.decisions)
+        return self.promise_of(self.this_round)
 
     def promise_of(self, decisions: Sequence[Decision]) -> Promise:
         """The same for decisions that are only foreseen; nothing once every candidate has its verdict."""
@@ -241,7 +287,7 @@ class Standing:
         if self.broken is not None or self.active is None or self.active.fixed:
             return None
         gone = spent(self.chain, by_hand=False)
-        tried = [v for v in self.verdicts if not v.leaves_out]
+        tried = [v for v in self.verdicts if v.against_original]
         proven = [v for v in tried if v.policy == self.active.policy and v.id not in gone]
         new = [v for v in proven if not self._doubt(v) and not covered(self.chain, v.conditions, self.similar_within)]
         return new[-1] if new else None
@@ -257,8 +303,15 @@ class Standing:
         return best
 
     def _best(self, gone: frozenset[str]) -> Verdict | None:
-        proven = [v for v in (*self.verdicts, *self.carried) if v.id not in gone and not self._doubt(v)]
-        return min(proven, key=_by_proven_gain, default=None)
+        return min(self._proven(gone), key=_by_proven_gain, default=None)
+
+    def _proven(self, gone: frozenset[str]) -> list[Verdict]:
+        return [v for v in (*self.verdicts, *self.carried) if v.id not in gone and not self._doubt(v)]
+
+    @property
+    def _accepted(self) -> list[Verdict]:
+        """What automation may rely on: proven on these inputs or similar ones, and not taken back since."""
+        return self._proven(spent(self.chain, by_hand=False) | waiting(self.chain, self.past_verdicts))
 
     def _doubt(self, verdict: Verdict) -> str:
         """Why a verdict promotes nothing: its own criteria, the veto, or that it was compared with what is gone."""

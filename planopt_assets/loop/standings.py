@@ -91,7 +91,7 @@ def standings(
     for query in asked:
         now, chain = inputs[query.id], chain_of.whole.get(query.id, ())
         suspended = _suspended(workload, chain, pins)
-        decided = _last_run([d for d in decisions.get(query.id, []) if d.input_fingerprint == now.fingerprint])
+        decided = _rounds([d for d in decisions.get(query.id, []) if d.input_fingerprint == now.fingerprint])
         all_candidates, all_verdicts = candidates.get(query.id, []), verdicts.get(query.id, [])
         found[query.id] = Standing(
             query_id=query.id,
@@ -104,7 +104,7 @@ def standings(
             verdicts=_newest_each((v.candidate_id, v) for v in all_verdicts if _tried_on(v, now.fingerprint)),
             chain=chain,
             promoted_by=next((v for v in all_verdicts if chain and v.id == chain[-1].verdict_id), None),
-            carried=_carried(decided, all_verdicts),
+            carried=_carried(decided, all_verdicts, now.fingerprint),
             past_verdicts=inherited(all_verdicts, query, sources[query.id], artifacts.get(query.id, []), now.artifacts),
             canonical_fingerprint=canonical_identity(now.artifacts),
             context_hash=_context(workload, query, now, tables, rewritten),
@@ -295,10 +295,19 @@ def _tried_on(verdict: Verdict, inputs: str | None) -> bool:
     return verdict.input_fingerprint == inputs and not verdict.confirms
 
 
-def _carried(decisions: Sequence[Decision], verdicts: Sequence[Verdict]) -> list[Verdict]:
+def _rounds(decisions: Sequence[Decision]) -> list[Decision]:
+    """Of each policy that the rules were asked about, the last answers; the rounds in the order they were first asked.
+
+    Original is asked first, then what was accepted.
+    """
+    of_base = grouped(decisions, lambda d: d.policy_before.id)
+    return [d for asked in of_base.values() for d in _last_run(asked)]
+
+
+def _carried(decisions: Sequence[Decision], verdicts: Sequence[Verdict], inputs: str | None) -> list[Verdict]:
     """Accepted verdicts on similar inputs that these decisions rely on."""
     named = {row_id for d in decisions for row_id in d.evidence_ids}
-    return [v for v in verdicts if v.id in named and v.accepted]
+    return [v for v in verdicts if v.id in named and v.accepted and v.input_fingerprint != inputs]
 
 
 def _changes(

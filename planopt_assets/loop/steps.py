@@ -96,6 +96,8 @@ def _decide(standing: Standing) -> Step:
         return Step("decide", "done", f"{len(standing.decisions)} decisions, {len(standing.proposed)} proposals")
     if not standing.observed:
         return Step("decide", "depends", "nothing observed for these inputs: materialize observe first")
+    if standing.base is not None:
+        return Step("decide", "needed", f"what it needs beyond {standing.base.policy.describe()}, which is accepted")
     return Step("decide", "needed", "observed, but not decided on yet")
 
 
@@ -112,8 +114,14 @@ def _replan(standing: Standing) -> Step:
         return Step("replan", "done", f"{len(standing.candidates)} candidates planned")
     if standing.suspended and not standing.candidates:
         return Step("replan", "needed", f"the policy in force is suspended and tried again: {standing.suspended}")
-    again = "what was accepted is to be tried together"
-    return Step("replan", "needed", again if standing.candidates else f"{len(standing.proposed)} proposals")
+    return Step("replan", "needed", _to_plan(standing))
+
+
+def _to_plan(standing: Standing) -> str:
+    proposed = f"{sum(d.proposes for d in standing.this_round)} proposals"
+    if standing.base is not None:
+        return f"{proposed} beyond {standing.base.policy.describe()}"
+    return "what was accepted is to be tried together" if standing.candidates else proposed
 
 
 def _foreseen_replan(standing: Standing, decisions: Sequence[Decision]) -> Step:
@@ -129,7 +137,8 @@ def _validate(standing: Standing) -> Step:
     if standing.mode == "observe":
         return Step("validate", "off", ONLY_LOOKS)
     if standing.unjudged:
-        return Step("validate", "needed", f"{len(standing.unjudged)} candidates without a verdict")
+        against = f", against {standing.base.policy.describe()}" if standing.base else ""
+        return Step("validate", "needed", f"{len(standing.unjudged)} candidates without a verdict{against}")
     if standing.to_confirm is not None:
         return Step("validate", "needed", _to_confirm(standing))
     if standing.leaving_out:

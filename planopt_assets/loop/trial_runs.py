@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,14 @@ from planopt_assets.validate.ledger import Ledger
 from planopt_assets.validate.race import time_limit
 
 if TYPE_CHECKING:
+    from planopt_assets.engine.execution.execute import Measured
     from planopt_assets.engine.workspace import Workspace
     from planopt_assets.model.arm import Arm
+    from planopt_assets.model.signals import Signals
     from planopt_assets.model.workload import Budgets, Query
+
+Look = Callable[["Arm", "Measured"], "Signals"]
+"""What a captured execution of an arm shows of its plan."""
 
 FEW_ROWS = 10_000  # of a result: their hashes come to the driver while the clock runs, within 30 ms
 
@@ -38,6 +43,7 @@ class TrialRuns:
         clock: Clock,
         baseline: Arm | None = None,
         budgets: Budgets | None = None,
+        look: Look | None = None,
     ) -> None:
         self.workspace, self.query, self.baseline = workspace, query, baseline or workspace.baseline
         self.ledger = Ledger(len(query.bindings), self.baseline.id)
@@ -46,6 +52,7 @@ class TrialRuns:
         self._rules, self._prefix = rules, trial_prefix
         self._observed_rows, self._observed_wall_s = tuple(observed_rows), tuple(observed_wall_s)
         self._in_order: dict[int, bool] = {}
+        self._look = look
 
     def execute(
         self, arm: Arm, binding: int, number: int, position: int, suffix: str, *, warm_up: bool
@@ -63,13 +70,15 @@ class TrialRuns:
         how = ""
         with self.budget.charged(arm.id):
             try:
+                looked = self._look if warm_up and arm != self.baseline else None  # no clock of it counts
                 done = self.workspace.execute(
                     *(self.query, binding, arm),
                     timeout_s=self._timeout(arm, binding),
                     in_order=self.shows_order(binding),
+                    tier="always_on" if looked else None,
                 )
-                shape = topology_hash(done.final)
-                trial = replace(trial, counters=done.counters, digest=done.digest, topology_hash=shape)
+                shape, signals = topology_hash(done.final), looked(arm, done) if looked else None
+                trial = replace(trial, counters=done.counters, digest=done.digest, topology_hash=shape, signals=signals)
                 if done.disturbed:
                     trial = replace(trial, status="tainted", error=done.disturbed)
                     how = f"was disturbed {self._rules.repeats + 1} times in a row: {done.disturbed}"

@@ -59,6 +59,11 @@ class Decision:
         return self.kind == "proposal"
 
     @property
+    def beyond(self) -> str:
+        """The accepted policy that it starts from, in words. Empty: it is about the query as it is."""
+        return self.policy_before.describe() if self.policy_before.parts else ""
+
+    @property
     def gain_ns(self) -> int:
         """What a run saves at least, in what the objective counts: the clock (`latency`), else CPU."""
         return int(dict(self.arithmetic).get(SAVINGS[0], self.expected_gain_cpu_ns))

@@ -100,6 +100,14 @@ class Policy:
     def without(self, part: Part) -> Policy:
         return Policy(tuple(p for p in self.parts if p != part))
 
+    def beyond(self, other: Policy) -> Policy:
+        """The parts that the other one does not have.
+
+        >>> Policy.of({"a": "1", "b": "2"}).beyond(Policy.of({"a": "1"})).describe()
+        'b=2'
+        """
+        return Policy(tuple(part for part in self.parts if part not in other.parts))
+
     def merged(self, other: Policy) -> Policy:
         """Both together; where parts conflict, the other one's."""
         kept = [part for part in self.parts if not any(part.conflicts_with(new) for new in other.parts)]

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.execution import Execution
+from planopt_assets.model.signals import Signals
 from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 TrialStatus = Literal["ok", "timed_out", "failed", "tainted"]
@@ -62,6 +63,7 @@ class Trial:
     query_id: str = ""
     seed: int | None = None  # the order of the rounds was drawn from it
     input_fingerprint: str | None = None
+    signals: Signals | None = None  # of the first run of a candidate: what the next round decides from
     stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property
@@ -70,3 +72,23 @@ class Trial:
         if self.counters is None:
             return None
         return Execution(self.id, self.query_id, "trial", self.policy_id, self.binding, self.counters)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSignals:
+    """What a trial showed of its plan. It shares the row of the trial, and is read only to decide from it."""
+
+    trial_id: str
+    signals: Signals | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow:
+    """A trial as it is stored: one row, two nouns, so that nobody reads signals by accident."""
+
+    trial: Trial
+    shown: TrialSignals
+
+    @staticmethod
+    def of(trial: Trial) -> TrialRow:
+        return TrialRow(trial, TrialSignals(trial.id, trial.signals))

@@ -11,10 +11,11 @@ from planopt_assets.model.policy import Policy
 from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 Outcome = Literal["accept", "reject", "inconclusive"]
-Purpose = Literal["try", "confirm", "leave_out"]
-"""Why candidates were tried: to put the best one in force, to confirm the one that is, or to leave out a part of it.
+Purpose = Literal["try", "confirm", "leave_out", "add"]
+"""Why candidates were tried: to put the best one in force, to confirm the one that is, to leave out a part of it, or to
+add to a policy that was accepted before.
 
-The last ones are tried against the policy in force, all others against original.
+The third are tried against the policy in force, the last against the accepted policy, all others against original.
 """
 NOT_TRIED = "not tried by itself"  # how the reason of a verdict begins that no execution is behind
 RESULTS_EQUAL, WORK, OBJECTIVE = "results_equal", "work_ns", "objective:"
@@ -183,6 +184,11 @@ class Verdict:
         since, nothing is known of the rest.
         """
         return not self.leaves_out or self.policy.within(in_force)
+
+    @property
+    def against_original(self) -> bool:
+        """Whether the candidate met the query as it is. What a verdict of the others rejects may still beat that."""
+        return self.purpose not in ("leave_out", "add")
 
     @property
     def proven(self) -> bool:

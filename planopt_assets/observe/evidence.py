@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 
+from planopt_assets.model.counters import Counters
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.execution import Execution
 from planopt_assets.model.observation import PlanArtifact, PlanDetails
-from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.signals import Signals
 from planopt_assets.model.workload import Objective
 
 
@@ -32,6 +34,38 @@ def evidence_of(
         executions=tuple(_observed(details[a.observation_id], executions[a.observation_id]) for a in ordered),
         runs_per_day=runs_per_day,
         objective=objective,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrial:
+    """What a trial of an accepted policy tells about one binding."""
+
+    trial_id: str
+    counters: Counters
+    signals: Signals
+
+
+def under(evidence: Evidence, policy: Policy, plan_fingerprint: str, shown: Sequence[ShownTrial]) -> Evidence:
+    """The evidence of the same query under an accepted policy, from its trials. `shown` has one for each binding.
+
+    A setting of the policy is in force there. Which optimizer rules had an effect was not recorded. The plan has no
+    fingerprint where the policy is carried over from other inputs.
+    """
+    changed = dict(policy.settings)
+    return replace(
+        evidence,
+        policy=policy,
+        plan_fingerprint=plan_fingerprint,
+        settings=tuple((name, changed.get(name, value)) for name, value in evidence.settings),
+        executions=tuple(
+            ObservedExecution(
+                observation_id=one.trial_id,
+                counters=one.counters,
+                **{f.name: getattr(one.signals, f.name) for f in fields(one.signals)},
+            )
+            for one in shown
+        ),
     )
 
 

@@ -51,7 +51,7 @@ def confirmation(active: Promotion, verdicts: Sequence[Verdict], ran: Sequence[E
     if active.policy == ORIGINAL or active.fixed:
         return None
     proof = next((place for place, v in enumerate(verdicts) if v.id == active.verdict_id), len(verdicts))
-    later = [v for v in verdicts[proof + 1 :] if v.policy == active.policy and not v.leaves_out]
+    later = [v for v in verdicts[proof + 1 :] if v.policy == active.policy and v.against_original]
     clear = [v for v in later if v.proven or v.outcome == "reject"]
     if clear and clear[-1].outcome == "reject":
         return Confirmation("failed", f"a later trial rejected it: {clear[-1].reason}", evidence=(clear[-1].id,))

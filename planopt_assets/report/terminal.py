@@ -230,9 +230,8 @@ def print_why(facts: dict[str, Any]) -> None:
         _out().print(f"production {used['policy']}: {runs}{failure}", soft_wrap=True, markup=False)
     _out().print()
     for decision in facts["decisions"]:
-        _out().print(
-            f"decide   {decision['rule']}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False
-        )
+        about = decision["rule"] + (f" beyond {decision['beyond']}" if decision["beyond"] else "")
+        _out().print(f"decide   {about}: {decision['kind']}, {decision['reason']}", soft_wrap=True, markup=False)
         for name, value in decision["arithmetic"].items():
             _out().print(f"           {name} = {value:,}" if isinstance(value, int) else f"           {name} = {value}")
     for candidate in facts["candidates"]:

@@ -25,7 +25,14 @@ def why_facts(standing: Standing, production: Sequence[Execution] = ()) -> dict[
         "error_budget_words": standing.error_budget.describe(),
         "production": _production(standing, production),
         "decisions": [
-            {"id": d.id, "rule": d.rule, "kind": d.kind, "reason": d.reason, "arithmetic": dict(d.arithmetic)}
+            {
+                "id": d.id,
+                "rule": d.rule,
+                "beyond": d.beyond,
+                "kind": d.kind,
+                "reason": d.reason,
+                "arithmetic": dict(d.arithmetic),
+            }
             for d in standing.decisions
         ],
         "candidates": [

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planopt_assets.model.counters import Counters
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 ABOUT_TABLES = frozenset(
     {"table_readiness", "layout_proposals", "layout_trials", "layout_verdicts", "maintenance_actions"}
@@ -265,6 +265,7 @@ TABLES: dict[str, pa.Schema] = {
         digest=_TEXT,  # JSON
         input_fingerprint=_TEXT,
         topology_hash=_TEXT,  # since version 3: of the final plan
+        signals=_TEXT,  # since version 8, JSON: what rules look at, of the first run of a candidate
     ),
     "verdicts": _table(
         verdict_id=_TEXT,
@@ -291,7 +292,7 @@ TABLES: dict[str, pa.Schema] = {
         gain_confidence=_REAL,  # since version 3: of the interval from gain_low to gain_high
         error_available=_REAL,  # since version 7: of the query's error budget, for this trial
         error_spent=_REAL,  # since version 7: by its looks at clocks
-        purpose=_TEXT,  # since version 7: try | confirm | leave_out
+        purpose=_TEXT,  # since version 7: try | confirm | leave_out; since version 8 also add
         conditions=_TEXT,  # since version 7, JSON: what it was given under, and what each part depends on
     ),
     # promote

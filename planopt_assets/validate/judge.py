@@ -25,7 +25,7 @@ from planopt_assets.validate.work import work_falls
 
 __all__ = ["JUDGE_VERSION", "METRIC", "Pair", "Rules", "judge", "ratio_interval", "results_equal"]
 
-JUDGE_VERSION = "judge@4"
+JUDGE_VERSION = "judge@5"
 METRIC = {"cpu": "cpu_ns", "latency": "wall_ns", "bytes": "scan_bytes"}
 GUARDED = (
     *("cpu_ns", "wall_ns", "gc_ns", "scan_bytes", "shuffle_write_bytes", "disk_spill_bytes", "memory_spill_bytes"),
@@ -54,7 +54,7 @@ def judge(
         words = "not applied: the final plan and all deterministic counters are those of the baseline"
         return _settled(pairs, "reject", words, repeating_guards(pairs, rules, spill_slack=rules.slack_bytes))
     if len(pairs) < min(rules.confirm_pairs, rules.min_pairs):
-        return _too_few(pairs, rules, done=done)
+        return _too_few(pairs, objective, rules, done=done, shown=shown)
     look = _look(pairs, objective, rules, done=done, before=shown)
     broken = [c for c in look.guards if c.passed is False]
     if broken:
@@ -206,11 +206,32 @@ def _may_settle(look: _Look, rules: Rules) -> bool:
     return alone[1] < asked or (confirmed is not None and confirmed[0] < asked and confirmed[1] < 0)
 
 
-def _too_few(pairs: Sequence[Pair], rules: Rules, *, done: bool) -> Judgement | None:
-    """With too few pairs for clocks, only deterministic counters can settle it, and only as a reject."""
+def _no_chance(pairs: Sequence[Pair], objective: Objective, rules: Rules) -> str:
+    """Why a candidate is given up after its first pairs: nothing speaks for it, no counter and no clock of any pair.
+
+    It puts nothing in force, so it spends nothing of the error budget. What it costs is a gain that both clocks of a
+    pair hide: 10 % less CPU, with runs that vary by 5 %, look like less than 3 % in one of seven pairs.
+
+    Worked: 200 tasks become 196, CPU is 3.02 s against 3.0 s, the wall clock 1.6 s against 1.6 s: given up after a
+    first run and one pair.
+    """
+    if work_falls(pairs, rules).passed:
+        return ""
+    clocks = (METRIC[objective], _OTHER_CLOCK[objective])
+    if any(c < b * (1 - rules.min_gain) for p in pairs for b, c in map(p.totals, clocks)):
+        return ""
+    before, after = (sum(p.totals(clocks[0])[side] for p in pairs) for side in (0, 1))
+    words = f"{objective} {after / before - 1:+.0%}" if before else f"no {objective} at all"
+    return f"no chance: counters show no less work, and no clock a gain ({words})"
+
+
+def _too_few(pairs: Sequence[Pair], objective: Objective, rules: Rules, *, done: bool, shown: bool) -> Judgement | None:
+    """With too few pairs for an interval, it can only be rejected: for a counter, or because it has no chance."""
     early = repeating_guards(pairs, rules, spill_slack=rules.slack_bytes) if pairs else ()
     if broken := [c for c in early if c.passed is False]:
         return _settled(pairs, "reject", f"guard {broken[0].name} broken: {broken[0].note}", early)
+    if pairs and not shown and (words := _no_chance(pairs, objective, rules)):
+        return _settled(pairs, "reject", words, early)
     if not done:
         return None
     least = min(rules.confirm_pairs, rules.min_pairs)
@@ -218,5 +239,5 @@ def _too_few(pairs: Sequence[Pair], rules: Rules, *, done: bool) -> Judgement | 
 
 
 def _settled(pairs: Sequence[Pair], outcome: Outcome, reason: str, criteria: tuple[Criterion, ...]) -> Judgement:
-    """A verdict that used no clock."""
+    """A verdict without an interval."""
     return Judgement(outcome, reason, True, (results_equal(True), *criteria), None, len(pairs))

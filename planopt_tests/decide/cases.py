@@ -93,9 +93,9 @@ def load(file: Path) -> dict[str, Any]:
 def _execution(number: int, facts: dict[str, Any]) -> ObservedExecution:
     return ObservedExecution(
         observation_id=f"obs-run-q-b{number}",
-        # As much work as the model prices at `cpu_s`: the clock itself plays no part in a decision.
+        # As much work as the model prices at `cpu_s`; nobody measured it unless told.
         counters=counters(
-            cpu_s=facts.get("measured_cpu_s", 3.0),
+            cpu_ns=round(facts["measured_cpu_s"] * 1e9) if "measured_cpu_s" in facts else None,
             shuffle_write_tasks=facts.get("shuffle_write_tasks", 0),
             input_rows=round((facts.get("cpu_s", 3.0) * 1e9 - CPU_PER_QUERY_NS) / CPU_PER_ROW_NS),
             scan_files=0,

@@ -38,6 +38,7 @@ def test_half_a_second_of_three_every_hour_is_worth_a_trial() -> None:
         "saving_cpu_ns_per_run": 480_000_000,
         "bound_cpu_ns": 3_000_000_000,
         "bound_wall_ns": 3_000_000_000,
+        "query_cpu_ns": 3_000_000_000,
         "modelled_cpu_ns": 3_000_000_000,
         "modelled_wall_ns": 3_000_000_000,
         "runs_per_day": 24.0,
@@ -66,6 +67,49 @@ def test_below_two_percent_no_trial_can_tell_the_gain_from_noise_however_often_i
 
 def test_two_percent_is_enough_to_be_told_from_noise() -> None:
     assert immaterial(saving(0.06), query(3, runs_per_day=100))[0] is None
+
+
+# What was measured is the whole, and the prices share it out
+
+
+def measured(cpu_s: float, modelled_s: float) -> Evidence:
+    return evidence_of({"runs_per_day": 24, "executions": [{"cpu_s": modelled_s, "measured_cpu_s": cpu_s}]})
+
+
+def test_a_saving_is_weighed_against_what_the_query_was_measured_to_cost() -> None:
+    """Half a second is nothing of a query modelled at 28.5 s. It took 9.7 s."""
+    assert immaterial(saving(0.554), query(28.5, runs_per_day=24))[0] is not None
+    reason, arithmetic = immaterial(saving(0.554), measured(9.7, modelled_s=28.5))
+    assert (reason, arithmetic["query_cpu_ns"], arithmetic["modelled_cpu_ns"]) == (None, 97 * 10**8, 285 * 10**8)
+    assert arithmetic["trial_cost_cpu_ns"] == 97 * 10**9
+
+
+def test_nothing_saves_more_than_was_measured() -> None:
+    _, arithmetic = immaterial(saving(3), measured(0.7, modelled_s=6.4))
+    assert arithmetic["saving_cpu_ns_per_run"] == 700_000_000
+
+
+def test_a_long_query_that_cost_more_than_modelled_did_cost_more() -> None:
+    assert immaterial(saving(0.1), query(4, runs_per_day=24))[0] is None
+    reason, _ = immaterial(saving(0.1), measured(15, modelled_s=4))
+    assert reason == "would save 100 ms of about 15000 ms CPU, below 2%"
+
+
+@pytest.mark.parametrize("cpu_s", [3.1, 4.9])
+def test_of_a_short_query_that_cost_more_the_jvm_may_have_been_cold(cpu_s: float) -> None:
+    assert immaterial(saving(0.48), measured(cpu_s, modelled_s=3)) == immaterial(
+        saving(0.48), query(3, runs_per_day=24)
+    )
+
+
+def test_the_bound_of_a_stage_is_its_share_of_what_was_measured() -> None:
+    whole = with_stages(*STAGES)  # modelled at 5.7 s
+    half = replace(
+        whole,
+        executions=tuple(replace(e, counters=replace(e.counters, cpu_ns=2_850_000_000)) for e in whole.executions),
+    )
+    _, arithmetic = immaterial(replace(saving(3), nodes=(7,)), half)
+    assert (arithmetic["bound_cpu_ns"], arithmetic["query_cpu_ns"]) == (400_000_000, 2_850_000_000)
 
 
 def test_nothing_saves_more_than_the_query_costs() -> None:

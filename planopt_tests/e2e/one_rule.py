@@ -129,7 +129,7 @@ def try_rule(
     done = workload_of(folder, list(queries), knobs=Knobs(allow=tuple(allow)), mode="advise", **changes)
     session = open_session(done)
     workspace = Workspace(done, session.newSession)
-    run = Run(workspace, str(uuid.uuid4()), rules=rules)
+    run = Run(workspace, str(uuid.uuid4()), rules=rules, by_hand=True)  # one round: the rule, and nothing beyond it
     with _in_new_sessions(session, settings or {}):
         for stage in (observe, decide_queries, replan, validate):
             stage(run, [q.id for q in queries])

@@ -155,9 +155,9 @@ def test_the_tables_a_query_reads_are_the_arms(workspace: Workspace, other: Arm)
 
 def test_a_run_in_another_arm_does_not_warm_the_baseline_up(workspace: Workspace, other: Arm) -> None:
     workspace.execute(JOINED, 0, other, timeout_s=60)
-    assert not workspace.has_run(JOINED)
+    assert not workspace.has_run(JOINED, workspace.baseline)
     workspace.execute(JOINED, 0, workspace.baseline, timeout_s=60)
-    assert workspace.has_run(JOINED)
+    assert workspace.has_run(JOINED, workspace.baseline)
 
 
 def test_two_arms_are_compared_row_by_row(workspace: Workspace, other: Arm) -> None:

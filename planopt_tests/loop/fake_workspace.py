@@ -98,7 +98,9 @@ class FakeWorkspace:
     def baseline(self) -> Arm:
         return self.arm(ORIGINAL)
 
-    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool) -> Any:
+    def execute(
+        self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool, tier: str | None = None
+    ) -> Any:
         policy = arm.policy
         before = self._runs.get((policy, binding), 0)
         self._runs[policy, binding] = before + 1
@@ -121,8 +123,8 @@ class FakeWorkspace:
             disturbed=done.disturbed,
         )
 
-    def has_run(self, query: Query) -> bool:
-        return self._warm
+    def has_run(self, query: Query, arm: Arm) -> bool:
+        return self._warm and arm == self.baseline
 
     def newest_versions(self, query: Query, arm: Arm) -> dict[str, int | None]:
         """The tables as a stranger sees them; `commits` names the looks before which somebody committed."""
@@ -171,6 +173,7 @@ def experiment(
     observed: Digest = RIGHT,
     error: ErrorBudget | None = FULL_BUDGET,
     baseline: Arm | None = None,
+    look: Any = None,
 ) -> Outcome:
     """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -187,6 +190,7 @@ def experiment(
         arm_of=arm_of,
         error=error,
         baseline=baseline,
+        look=look,
     )
     return Outcome(trials.run(), trials.trials, workspace)
 

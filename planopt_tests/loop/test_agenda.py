@@ -12,7 +12,7 @@ from planopt_assets.loop.standing import Standing
 from planopt_assets.report.diff import diff_facts
 from planopt_tests.loop.test_standing import STANDINGS
 from planopt_tests.promote.events import EXPIRED
-from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, promotion, standing, verdict
+from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, nothing_beyond, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -77,7 +77,8 @@ def test_without_a_proposal_nothing_is_planned_or_tried() -> None:
 
 @pytest.mark.parametrize(("mode", "need"), [("auto", "needed"), ("advise", "off"), ("observe", "off")])
 def test_what_was_accepted_is_promoted_in_auto_only(mode: str, need: str) -> None:
-    found = standing(decisions=[proposed()], candidates=[candidate()], verdicts=[verdict()], mode=mode)
+    decisions = [proposed(), nothing_beyond()]
+    found = standing(decisions=decisions, candidates=[candidate()], verdicts=[verdict()], mode=mode)
     assert needs(found)["promote"] == need
 
 

@@ -32,7 +32,7 @@ class TwoLayouts(FakeWorkspace):
         self._told, self._ran = told, {}
         self.order: list[tuple[str, bool]] = []
 
-    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool) -> Any:
+    def execute(self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool, **how: Any) -> Any:
         count = self._ran.get((query.id, arm), 0)
         self._ran[query.id, arm] = count + 1
         self.order.append((query.id, arm.tables == AFTER.tables))

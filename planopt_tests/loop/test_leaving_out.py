@@ -113,7 +113,7 @@ def test_a_harmful_part_is_found_against_the_policy_in_force() -> None:
 
 def test_its_gain_is_told_against_original_so_that_it_goes_before_the_combination() -> None:
     found = verdict(FEWER, gain_ratio=0.75, gain_low=0.7, gain_high=0.8)
-    told = _after(found.judgement, PROOF.gain)
+    told = _after(found.judgement, PROOF.gain, "against the policy in force")
     assert told.gain is not None
     assert (told.gain.ratio, told.gain.high) == pytest.approx((0.7 * 0.75, 0.8 * 0.8))
     assert told.reason.startswith("against the policy in force: ")

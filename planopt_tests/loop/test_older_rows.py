@@ -154,7 +154,9 @@ def test_after_the_upgrade_only_the_policy_in_force_is_tried_once_more(written: 
     assert found.input_fingerprint == inputs
     assert (found.outcome, found.active, found.due) == ("accept", chain[0], None)
     steps = planned_steps(found)
-    assert [step.need for step in steps[:4]] == ["done", "done", "done", "needed"]
+    assert [step.need for step in steps[:4]] == ["done", "needed", "depends", "needed"]
+    (beyond,) = decisions_for(written.workload, Snapshot(written.workload.store, "demo"), found, found.base)
+    assert beyond.kind == "cannot_tell"  # its trials do not tell the plan: nothing else is planned
     assert steps[3].why.startswith("generation 1 is to be confirmed, step 1 of 2")
 
 

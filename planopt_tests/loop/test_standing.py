@@ -13,7 +13,17 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
 from planopt_assets.promote.transitions import Event
 from planopt_tests.promote.events import EXPIRED, REGRESSED, ROLLED_BACK, accept, chain_of, fix, verdict_of
-from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, promotion, standing, verdict
+from planopt_tests.rows import (
+    FEWER,
+    OTHER,
+    artifact,
+    candidate,
+    decision,
+    nothing_beyond,
+    promotion,
+    standing,
+    verdict,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -23,7 +33,8 @@ DROPPED = candidate(kept=False)
 def tried(*verdicts: Any, **others: Any) -> Standing:
     """A query with proposals, candidates and these verdicts."""
     candidates = [candidate(FEWER), candidate(OTHER)][: max(1, len(verdicts))]
-    return standing(decisions=[decision()], candidates=candidates, verdicts=list(verdicts), **others)
+    beyond = [nothing_beyond(v.policy) for v in verdicts if v.accepted]
+    return standing(decisions=[decision(), *beyond], candidates=candidates, verdicts=list(verdicts), **others)
 
 
 NOTHING_FITS = standing(decisions=[decision("no_change")])
@@ -134,11 +145,15 @@ def test_accepted_by_themselves_two_policies_are_planned_together_in_the_next_pa
     done = replace(
         found, candidates=[*found.candidates, candidate(pair)], verdicts=[*found.verdicts, verdict(pair, "reject")]
     )
-    assert (done.replanned, done.settled, done.outcome) == (True, True, "accept")
+    assert (done.decided, done.base) == (False, done.best)  # of both, the policy to go on from
+    assert done.best is not None
+    asked = replace(done, decisions=[*done.decisions, nothing_beyond(done.best.policy)])
+    assert (asked.replanned, asked.settled, asked.outcome) == (True, True, "accept")
 
 
 def test_a_verdict_carried_over_from_similar_inputs_counts_like_one_on_these() -> None:
-    carried = standing(decisions=[decision("no_change")], carried=[verdict(FEWER)], mode="auto")
+    decisions = [decision("no_change"), nothing_beyond(FEWER)]
+    carried = standing(decisions=decisions, carried=[verdict(FEWER)], mode="auto")
     assert (carried.outcome, carried.settled) == ("accept", False)  # it is to be promoted
     assert carried.facts()["carried_over"]
     in_force = replace(carried, chain=(promotion(FEWER),))
@@ -269,7 +284,7 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
         "observation_ids": ["obs-run-q-b0"],
         "plan_fingerprints": ["pln_1"],
         "topology_hashes": ["top_1"],
-        "decision_ids": [decision().id],
+        "decision_ids": [decision().id, nothing_beyond(FEWER).id],
     }
 
 

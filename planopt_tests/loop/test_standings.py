@@ -69,9 +69,10 @@ def standing(written: WrittenStore, query: Query = QUERY) -> Standing:
 
 def decide(written: WrittenStore, run_id: str) -> Standing:
     """What the decide stage would store, stored."""
-    for decision in decisions_for(written.workload, snapshot(written), standing(written)):
-        written.append("policy_decisions", DECISIONS.to_row(decision), run_id=run_id)
-    return standing(written)
+    while not (found := standing(written)).decided:
+        for decision in decisions_for(written.workload, snapshot(written), found, found.base):
+            written.append("policy_decisions", DECISIONS.to_row(decision), run_id=run_id)
+    return found
 
 
 # Another spelling

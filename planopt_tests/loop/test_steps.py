@@ -21,12 +21,14 @@ from planopt_tests.loop.test_standing import STANDINGS
 from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.no_spark import no_spark
 from planopt_tests.promote.events import EXPIRED, accept, chain_of, verdict_of
-from planopt_tests.rows import FEWER, candidate, decision, standing, verdict
+from planopt_tests.rows import FEWER, OTHER, candidate, decision, standing, verdict
 
 pytestmark = pytest.mark.fast
 
-IN_FORCE = chain_of(accept(FEWER))
 MEASURED = (("modelled_cpu_ns", 3_000_000_000), ("runs_per_day", 24.0), ("saving_cpu_ns_per_run", 480_000_000))
+BOTH = FEWER.merged(OTHER)
+BEYOND = replace(decision(policy=BOTH, policy_before=FEWER.to_json()), arithmetic=MEASURED)
+IN_FORCE = chain_of(accept(FEWER))
 
 
 def weighed(found: Standing) -> Standing:
@@ -41,6 +43,15 @@ KINDS: dict[str, Standing] = {
         decisions=[decision(policy=p) for p in (FEWER, verdict_of(FEWER).policy)],
         candidates=[candidate()],
         verdicts=[verdict()],
+    ),
+    "accepted, and not asked about yet": standing(
+        decisions=[decision()], candidates=[candidate()], verdicts=[verdict()]
+    ),
+    "proposed beyond what is accepted": standing(
+        decisions=[decision(), BEYOND], candidates=[candidate()], verdicts=[verdict()]
+    ),
+    "planned beyond what is accepted": standing(
+        decisions=[decision(), BEYOND], candidates=[candidate(), candidate(BOTH)], verdicts=[verdict()]
     ),
     "in force": standing(decisions=[decision()], candidates=[candidate()], verdicts=[verdict()], chain=IN_FORCE),
     "in force and due to go": standing(decisions=[decision("no_change")], chain=IN_FORCE, due=EXPIRED),

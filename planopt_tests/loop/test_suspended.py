@@ -83,7 +83,7 @@ def judge(written: WrittenStore, run_id: str, conditions: str | None) -> None:
 
 def decide(written: WrittenStore, run_id: str) -> None:
     snapshot = Snapshot(written.workload.store, "demo")
-    for decision in decisions_for(written.workload, snapshot, standing(written)):
+    for decision in decisions_for(written.workload, snapshot, standing(written), standing(written).base):
         written.append("policy_decisions", DECISIONS.to_row(decision), run_id=run_id)
 
 
@@ -154,6 +154,7 @@ def test_a_new_verdict_on_these_inputs_ends_it(grown: WrittenStore) -> None:
     grown.observe(QUERY, "r2")
     decide(grown, "r2")
     judge(grown, "r2", conditions_now(grown))
+    decide(grown, "r3")  # what it needs beyond the accepted policy: its trials do not tell
     found = standing(grown)
     assert (found.suspended, needs(found)["replan"], len(found.chain)) == ("", "done", 2)
 

@@ -35,6 +35,7 @@ def test_why_holds_every_decision_with_its_arithmetic() -> None:
         {
             "id": decision().id,
             "rule": "right_size_shuffle",
+            "beyond": "",
             "kind": "proposal",
             "reason": "the largest shuffle is small",
             "arithmetic": {"saving_cpu_ns_per_run": 480_000_000},

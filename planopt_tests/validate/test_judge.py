@@ -137,6 +137,33 @@ def test_a_gain_that_is_excluded_is_rejected_early() -> None:
     assert verdict.reason.startswith("no gain of 3% or more: cpu ")
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_neither_counters_nor_clocks_speak_for_is_given_up_before_any_interval(count: int) -> None:
+    none = [pair(counters(cpu_s=3.0), counters(cpu_s=2.95, **SLIGHTLY_LESS))] * count
+    verdict = verdict_on(none, done=False)
+    assert (verdict.outcome, verdict.gain, verdict.pairs) == ("reject", None, count)
+    assert verdict.reason == "no chance: counters show no less work, and no clock a gain (cpu -2%)"
+
+
+@pytest.mark.parametrize(
+    ("clocks", "counted"),
+    [
+        ({"cpu_s": 3.3, "wall_s": 3.3}, HALF_THE_WORK),
+        ({"cpu_s": 2.9, "wall_s": 3.3}, SLIGHTLY_LESS),
+        ({"cpu_s": 3.3, "wall_s": 2.9}, SLIGHTLY_LESS),
+    ],
+    ids=["counters", "cpu", "the other clock"],
+)
+def test_what_one_of_them_speaks_for_gets_its_pairs(clocks: dict[str, float], counted: dict[str, int]) -> None:
+    promising = [pair(counters(cpu_s=3.0, wall_s=3.0), counters(**clocks, **counted))]
+    assert judge(promising, objective="cpu", rules=RULES, done=False) is None
+
+
+def test_a_policy_that_is_confirmed_is_not_given_up_for_one_pair() -> None:
+    unlucky = [pair(counters(cpu_s=3.0), counters(cpu_s=3.3, **SLIGHTLY_LESS))]
+    assert judge(unlucky, objective="cpu", rules=RULES, done=False, shown=True) is None
+
+
 @pytest.mark.parametrize("count", range(RULES.confirm_pairs))
 def test_too_few_pairs_settle_nothing_however_good_they_are(count: int) -> None:
     few = pairs_of(0.1, count=count, **HALF_THE_WORK)

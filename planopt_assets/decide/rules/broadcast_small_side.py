@@ -10,6 +10,9 @@ Worked: 2,000,000 rows grouped to 37 (estimated 20 MB, really 1,776 bytes), join
 
 A hint names the one input. If no hint can name it, the threshold is raised to its *estimate*, because that is what the
 planner compares. This is done only if every input that would then be broadcast is really small.
+
+The driver holds all broadcasts of a query at once. So what is broadcast already, by the planner or by an accepted
+policy, leaves less room for more.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from planopt_assets.model.signals import Join, JoinInput, SideName
 NAME = "broadcast_small_side"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
-LARGEST = 64 * MIB  # all inputs of one proposal together, in the planner's bytes
+LARGEST = 64 * MIB  # all broadcasts of one execution together, in the planner's bytes
 LARGEST_THRESHOLD = 256 * MIB  # a higher one could let a really large input through later
 DRIVER_MEMORY = "1g"  # Spark's default, if it was not recorded
 PART_OF_DRIVER = 16  # the driver holds a broadcast several times: collected, built, cut into blocks
@@ -58,12 +61,15 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
     if missing := unrecorded(evidence, THRESHOLD):
         return cannot_tell(missing, {})
     threshold = size_of(evidence, THRESHOLD)
-    bound = min(LARGEST, size_in_bytes(in_force(evidence, "driver_memory") or DRIVER_MEMORY) // PART_OF_DRIVER)
+    held = _held(evidence)
+    room = min(LARGEST, size_in_bytes(in_force(evidence, "driver_memory") or DRIVER_MEMORY) // PART_OF_DRIVER)
+    bound = max(0, room - held)
     open_joins = [(e, j) for e in evidence.executions for j in e.joins if _sides(j, threshold)]
     facts: dict[str, int | float | str] = {
         "joins": sum(len(e.joins) for e in evidence.executions),
         "shuffled_joins": len(open_joins),
         "threshold_bytes": threshold,
+        "held_broadcast_bytes": held,
         "largest_broadcast_bytes": bound,
     }
     if threshold < 0:
@@ -89,6 +95,15 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
     return _by_threshold(evidence, chances, threshold, bound, facts)
 
 
+def _held(evidence: Evidence) -> int:
+    """Bytes that the driver holds for the broadcasts of one execution already: the planner's own, and a policy's."""
+    built = [
+        [j.side(j.build) for j in e.joins if j.build is not None and j.planned_strategy.startswith("Broadcast")]
+        for e in evidence.executions
+    ]
+    return max((sum(side.bytes or side.estimated_bytes or 0 for side in sides) for sides in built), default=0)
+
+
 def _by_threshold(
     evidence: Evidence, chances: list[Chance], threshold: int, bound: int, facts: dict[str, int | float | str]
 ) -> Answer:
@@ -100,16 +115,18 @@ def _by_threshold(
         return cannot_tell(f"no hint can name the small input, and its estimate {words}", facts)
     raised = -(-needed // MIB) * MIB
     newly = [
-        join.side(side)
+        [
+            join.side(side).bytes
+            for join in e.joins
+            for side in SIDES
+            if may_broadcast(join.kind, side) and threshold < (join.side(side).estimated_bytes or raised + 1) <= raised
+        ]
         for e in evidence.executions
-        for join in e.joins
-        for side in SIDES
-        if may_broadcast(join.kind, side) and threshold < (join.side(side).estimated_bytes or raised + 1) <= raised
     ]
-    facts |= {"threshold_target": raised, "inputs_newly_broadcast": len(newly)}
-    if not _at_most((s.bytes for s in newly), bound):
+    facts |= {"threshold_target": raised, "inputs_newly_broadcast": sum(map(len, newly))}
+    if not all(None not in sizes and _at_most([sum(size or 0 for size in sizes)], bound) for sizes in newly):
         words = f"no hint can name the small input, and a threshold of {raised:,} would broadcast inputs"
-        return cannot_tell(f"{words} that are larger than {bound:,} bytes or of unknown size", facts)
+        return cannot_tell(f"{words} that are larger than {bound:,} bytes together or of unknown size", facts)
     return _proposal({THRESHOLD: str(raised)}, [], chances, threshold, facts)
 
 

@@ -15,6 +15,7 @@ cache of a core. With 1,024 rows a batch is 2 MB. 1,000,000 rows then cost 100 n
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
+from planopt_assets.decide.prices import CPU_PER_ROW_NS, scan_dearness
 from planopt_assets.decide.pruning_ladder import LADDER, Selectivity, Step, next_step
 from planopt_assets.decide.scan_prices import WIDE_ROW_NS
 from planopt_assets.decide.setting_in_force import in_force, switched_on
@@ -53,7 +54,7 @@ def climb_pruning_ladder(evidence: Evidence) -> Answer:
         "left_out_share": round(seen.left_out_share, 4),
         "rung": max((number for number, state in enumerate(on, 1) if state), default=0),
     }
-    step = next_step(on, seen)
+    step = next_step(on, seen, CPU_PER_ROW_NS * scan_dearness(evidence))
     if step is None:
         return _batch_step(evidence, scans, arithmetic) or no_change(
             f"{seen.wanted_share:.0%} of the rows read matched: no rung to try", arithmetic

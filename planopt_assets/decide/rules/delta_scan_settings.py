@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.prices import CPU_PER_FILE_NS
-from planopt_assets.decide.scan_prices import READ_ROW_NS
+from planopt_assets.decide.prices import CPU_PER_FILE_NS, CPU_PER_ROW_NS, scan_dearness
 from planopt_assets.decide.setting_in_force import switched_on
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.signals import Scan
@@ -71,19 +70,19 @@ def delta_scan_settings(evidence: Evidence) -> Answer:
     for feature, found in missing:
         wasteful = [s for s in found if _unwanted(s) is not None]
         if wasteful:
-            return _proposal(feature, wasteful, arithmetic)
+            return _proposal(feature, wasteful, arithmetic, CPU_PER_ROW_NS * scan_dearness(evidence))
     if unknown:
         return cannot_tell(f"read_rows or matched_rows is missing for {len(unknown)} scans", arithmetic)
     return no_change("most rows that the scans read matched", arithmetic)
 
 
-def _proposal(feature: Feature, scans: list[Scan], arithmetic: dict[str, int]) -> Answer:
+def _proposal(feature: Feature, scans: list[Scan], arithmetic: dict[str, int], row_ns: float) -> Answer:
     rows = sum(_unwanted(s) or 0 for s in scans)
     files = sum(s.files for s in scans) if feature.skips_files else 0
     return propose(
         {feature.knob: "true"},
         f"{rows:,} rows were read and did not match: {feature.words}",
-        saved_cpu_ns=round(rows * LEFT_OUT * READ_ROW_NS) + round(files * LEFT_OUT) * CPU_PER_FILE_NS,
+        saved_cpu_ns=round(rows * LEFT_OUT * row_ns) + round(files * LEFT_OUT) * CPU_PER_FILE_NS,
         arithmetic={**arithmetic, "unwanted_rows": rows, "files": files, "left_out_share": LEFT_OUT},
         nodes=[s.node for s in scans],
     )

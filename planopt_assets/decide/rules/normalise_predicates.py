@@ -14,7 +14,8 @@ A CNF can grow exponentially: beyond a distance of 128 nothing is proposed.
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.scan_prices import READ_ROW_NS, TEST_ROW_NS
+from planopt_assets.decide.prices import CPU_PER_ROW_NS, scan_dearness
+from planopt_assets.decide.scan_prices import TEST_ROW_NS
 from planopt_assets.decide.setting_in_force import switched_on
 from planopt_assets.model.evidence import Evidence
 
@@ -55,7 +56,7 @@ def normalise_predicates(evidence: Evidence) -> Answer:
     read = sum(rows for _, rows, _ in known)
     unwanted = sum(rows - matched for _, rows, matched in known if matched <= WANTED * rows)
     arithmetic |= {"read_rows": read, "unwanted_rows": unwanted}
-    saving = round(unwanted * LEFT_OUT * READ_ROW_NS) - read * TEST_ROW_NS
+    saving = round(scan_dearness(evidence) * (unwanted * LEFT_OUT * CPU_PER_ROW_NS - read * TEST_ROW_NS))
     if saving <= 0:
         return no_change(f"too many of the {read:,} rows read matched", arithmetic)
     return propose(

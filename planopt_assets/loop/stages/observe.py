@@ -22,6 +22,7 @@ from planopt_assets.errors import (
 )
 from planopt_assets.loop import observing
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
+from planopt_assets.loop.seen import explained, thresholds_of
 from planopt_assets.loop.versions import contract
 from planopt_assets.model.bundle import Parts, bundle_hash, differing
 from planopt_assets.model.execution import Execution
@@ -40,19 +41,11 @@ from planopt_assets.observe.bundle import (
     planned_parts,
     sampled,
     schemas_of,
-    understand,
 )
 from planopt_assets.observe.describe import describe
-from planopt_assets.observe.plans.estimates import (
-    misled_joins,
-    with_first_estimates,
-    with_log_rows,
-    with_text_estimate,
-)
+from planopt_assets.observe.plans.estimates import misled_joins, with_log_rows
 from planopt_assets.observe.plans.tasks import task_records
-from planopt_assets.observe.pushdown.classify import classify
 from planopt_assets.observe.pushdown.thresholds import Thresholds
-from planopt_assets.observe.signals.collect import collect
 from planopt_assets.observe.sql.edits import edit_list
 from planopt_assets.observe.tables.contract import contract_hash, contract_of
 from planopt_assets.store.codecs.deciding import EDGES
@@ -69,7 +62,6 @@ from planopt_assets.store.codecs.observing import (
     TASKS,
 )
 from planopt_assets.store.lineage import column_id, edges
-from planopt_assets.store.pruning_history import AT_LEAST, learned_thresholds
 
 if TYPE_CHECKING:
     from planopt_assets.engine.execution.execute import Measured
@@ -107,7 +99,7 @@ def observe(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
             continue
         run.progress(STAGE, query.id, "planning and running it as original")
         workspace.revive()
-        thresholds = thresholds or _thresholds(run)
+        thresholds = thresholds or thresholds_of(run)
         if recorded is None:
             recorded = {content.hash for content in run.snapshot.read(SHARED)}
         lost, one = workspace.sessions_lost, _Observation(run, query, recorded, thresholds)
@@ -187,20 +179,8 @@ class _Observation:
         assert initial is not None
         workspace, query, observation = self.run.workspace, self.query, self._id(binding)
         facts = [workspace.facts(t) for t in self.tables]
-        final = with_log_rows(with_first_estimates(execution.final, initial), scans)
-        final = with_text_estimate(final, dict(planned.explains).get("cost"))
-        understood = understand(query.sql, planned, facts, workspace.first_expression_id, query.python or "session")
-        settings = dict(planned.environment.settings)
-        outcomes = [classify(s, execution.offers[s.table], settings, self.thresholds) for s in scans]
-        signals = collect(
-            initial,
-            final,
-            execution.splits,
-            list(zip(scans, outcomes, strict=True)),
-            understood.udfs,
-            execution.join_targets,
-            understood.plan_dependent,
-        )
+        shown = explained(workspace, query, execution, facts, self.thresholds)
+        final, understood, outcomes = shown.final, shown.understood, shown.outcomes
         parts = self._all_parts(execution, understood, facts)
         artifact = PlanArtifact(
             **self._identity(binding, facts, execution),
@@ -226,7 +206,7 @@ class _Observation:
             observation,
             **self._common_details(),
             **observing.documents(understood, facts, planned),
-            signals=signals,
+            signals=shown.signals,
             digest=execution.digest,
             extractors_disagree=None if disagree is None else tuple(disagree),
             plan_hashes=hashes,
@@ -342,13 +322,6 @@ class _Observation:
             for found in [size(t.name, t.location)]
         ]
         self.seen[EDGES] += edges(self.query.id, STAGE, observation, [t.ref for t in self.tables])
-
-
-def _thresholds(run: Run) -> Thresholds:
-    """What counts as little pruning, learned from the store once it holds enough scans."""
-    if run.snapshot.table("scan_outcomes", ["scan"]).num_rows < AT_LEAST:
-        return Thresholds()  # no group can be large enough: not worth a Spark job
-    return Thresholds(learned_thresholds(run.workspace.spark, run.workload.store))
 
 
 def _contract_hash(tables: Sequence[TableFacts]) -> str:

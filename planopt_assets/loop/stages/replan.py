@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.loop.planned import planned_candidate
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.policy import Policy
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.replan.candidates import Proposed, combination, next_singles
 from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES
 from planopt_assets.store.lineage import edges
@@ -49,25 +49,28 @@ def replan(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 def _candidates(run: Run, query: Query, standing: Standing, found: list[Candidate]) -> None:
     """Add to `found` the proposals by themselves until one changes the plan, then together those that do.
 
-    Last comes the policy in force, so that it meets whatever is tried.
+    A round that adds to an accepted policy asks what changes beside that one. In the first round the policy in force
+    comes last, so that it meets whatever is tried.
     """
-    proposed, tried = [Proposed.of(d) for d in standing.proposed], standing.tried
+    proposed, tried = [Proposed.of(d) for d in standing.this_round if d.proposes], standing.tried
 
-    def plan(policy: Policy, decision_ids: tuple[str, ...]) -> None:
-        assert standing.input_fingerprint is not None
-        arm = run.workspace.arm(policy)
-        found.append(planned_candidate(run.workspace, query, arm, decision_ids, standing.input_fingerprint))
+    def plan(policy: Policy, decision_ids: tuple[str, ...], against: Policy = ORIGINAL) -> None:
+        inputs = standing.input_fingerprint
+        assert inputs is not None
+        arm, before = run.workspace.arm(policy), run.workspace.arm(against)
+        found.append(planned_candidate(run.workspace, query, arm, decision_ids, inputs, baseline=before))
         tried[policy.id] = "kept" if found[-1].kept else "dropped"
 
     for policy in standing.unplanned:
         assert standing.in_force_as is not None
         plan(policy, standing.in_force_as.decision_ids)
+    base = standing.base_policy
     while singles := next_singles(proposed, tried):
         for single in singles:
-            plan(*single)
+            plan(*single, base)
     if together := combination(proposed, tried):
-        plan(*together)
-    if incumbent := standing.incumbent(tried):
+        plan(*together, base)
+    if base == ORIGINAL and (incumbent := standing.incumbent(tried)):
         plan(incumbent, ())
 
 

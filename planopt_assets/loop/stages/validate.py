@@ -1,4 +1,9 @@
-"""Validate: try every kept candidate against the query as original, and store each trial and verdict."""
+"""Validate: try every kept candidate, store each trial and verdict, and go on from what was accepted.
+
+The first round tries candidates against the query as original. Once a policy is accepted, the rules are asked what the
+query needs beyond it, and the next round tries that against the accepted policy. It ends when no rule proposes, nothing
+is accepted, or the time of the run is over; the next run goes on there.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +16,27 @@ from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.loop.priority import in_order
 from planopt_assets.loop.proof import Proof, proof_of
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
+from planopt_assets.loop.seen import explained, thresholds_of
+from planopt_assets.loop.stages.decide import decide_queries
+from planopt_assets.loop.stages.replan import replan
+from planopt_assets.loop.trial_runs import Look
 from planopt_assets.loop.verdict_facts import verdict_result
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
-from planopt_assets.model.verdict import Gain, Judgement, Purpose, Verdict
-from planopt_assets.store.codecs.deciding import EDGES, TRIALS, VERDICTS
+from planopt_assets.model.trial import TrialRow
+from planopt_assets.model.verdict import NOT_TRIED, Gain, Judgement, Purpose, Verdict
+from planopt_assets.store.codecs.deciding import EDGES, TRIAL_ROWS, VERDICTS
 from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 from planopt_assets.store.lineage import edges
 from planopt_assets.validate.judge import JUDGE_VERSION
 
 if TYPE_CHECKING:
+    from planopt_assets.engine.execution.execute import Measured
     from planopt_assets.loop.standing import Standing
     from planopt_assets.loop.steps import Step
+    from planopt_assets.model.arm import Arm
     from planopt_assets.model.candidate import Candidate
+    from planopt_assets.model.signals import Signals
     from planopt_assets.model.trial import Trial
     from planopt_assets.store.codecs.codec import AnyCodec
     from planopt_assets.validate.error_budget import ErrorBudget
@@ -31,14 +45,43 @@ STAGE = "validate"
 
 
 def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
-    """Verdicts for every candidate that has none, and on the policy in force where it is due to be confirmed."""
+    """Verdicts for every candidate that has none, and on the policy in force where it is due to be confirmed.
+
+    All queries have their first round before any has its second. A person who asks for this stage alone gets one round.
+    """
+    results = {one.query_id: one for one in _one_round(run, query_ids)}
+    tried = [query_id for query_id, one in results.items() if one.changed]
+    while tried and not run.by_hand and time.monotonic() < run.deadline:
+        run.round += 1
+        decide_queries(run, tried)
+        replan(run, tried)
+        tried = [one.query_id for one in _one_round(run, tried) if _add(results, one)]
+    return list(results.values())
+
+
+def _one_round(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     steps = run.steps(STAGE, query_ids)
     return try_candidates(run, [(s, _asked(s) if step.needed else [], step) for s, step in steps])
 
 
+def _add(results: dict[str, StageResult], more: StageResult) -> bool:
+    """Tell what a further round found beside what the rounds before it did. False: it had nothing to do."""
+    if not more.changed:
+        return False
+    before = results[more.query_id]
+    numbers = {**before.numbers, **more.numbers}
+    counted = {name: before.numbers.get(name, 0) + more.numbers.get(name, 0) for name in ("trials", "accepted")}
+    markdown = f"{before.markdown}\n\n{more.markdown}"
+    if not more.numbers.get("accepted"):
+        results[more.query_id] = replace(before, numbers={**before.numbers, **counted}, markdown=markdown)
+    else:
+        results[more.query_id] = replace(more, numbers={**numbers, **counted}, markdown=markdown)
+    return True
+
+
 def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]) -> list[StageResult]:
     """Trials of each query's candidates. Verdicts are written last, so each has its trials in the store."""
-    kept: dict[AnyCodec, list[Any]] = {EXECUTIONS: [], TRIALS: [], EDGES: [], VERDICTS: []}
+    kept: dict[AnyCodec, list[Any]] = {EXECUTIONS: [], TRIAL_ROWS: [], EDGES: [], VERDICTS: []}
     results = []
     tried = {standing.query_id: (standing, experiments, step) for standing, experiments, step in asked}
     best_first = in_order({q: standing.promise for q, (standing, _, _) in tried.items()})  # a budget buys the most
@@ -79,6 +122,7 @@ _WORDS: dict[Purpose, str] = {
     "try": "interleaved trials against original",
     "confirm": "the policy in force once more against original",
     "leave_out": "the policy in force against itself without one part",
+    "add": "what was accepted against itself with more",
 }
 
 
@@ -88,7 +132,7 @@ def _asked(standing: Standing) -> list[Asked]:
     if (due := standing.to_confirm) is not None:
         asked.append(([due], "confirm"))
     if standing.unjudged:
-        asked.append((standing.unjudged, "try"))
+        asked.append((standing.unjudged, "add" if standing.base else "try"))
     if standing.leaving_out:
         asked.append((standing.leaving_out, "leave_out"))
     return asked
@@ -97,24 +141,30 @@ def _asked(standing: Standing) -> list[Asked]:
 def _answers(experiment: Experiment, standing: Standing, purpose: Purpose) -> list[Judged]:
     """What an experiment found, as compared with original. It rests on the runs of the candidate itself then."""
     judged = experiment.run()
-    if purpose != "leave_out":
+    before = {"leave_out": standing.promoted_by, "add": standing.base}.get(purpose)
+    if before is None:
         return judged
-    assert standing.promoted_by is not None
-    before, policy_of = standing.promoted_by.gain, {t.id: t.policy_id for t in experiment.trials}
+    words, policy_of = _against(before, purpose), {t.id: t.policy_id for t in experiment.trials}
     return [
         replace(
             one,
-            judgement=_after(one.judgement, before),
+            judgement=_after(one.judgement, before.gain, words),
             trial_ids=tuple(t for t in one.trial_ids if policy_of[t] == one.candidate.policy.id),
         )
         for one in judged
     ]
 
 
-def _after(judgement: Judgement, before: Gain | None) -> Judgement:
-    words = f"against the policy in force: {judgement.reason}"
+def _against(before: Verdict, purpose: Purpose) -> str:
+    return "against the policy in force" if purpose == "leave_out" else f"beyond {before.policy.describe()}"
+
+
+def _after(judgement: Judgement, before: Gain | None, words: str) -> Judgement:
+    """The same as compared with original. What nothing ran for keeps its reason: history knows it by that."""
+    if judgement.reason.startswith(NOT_TRIED):
+        return judgement
     gain = judgement.gain.after(before) if judgement.gain and before else None
-    return replace(judgement, reason=words, gain=gain)
+    return replace(judgement, reason=f"{words}: {judgement.reason}", gain=gain)
 
 
 def _keep(
@@ -128,7 +178,7 @@ def _keep(
     ran = [replace(t, query_id=query_id, seed=run.workload.seed, input_fingerprint=inputs) for t in trials]
     observations = [a.observation_id for a in standing.artifacts]
     kept[EXECUTIONS] += [replace(e, cores=run.workspace.cores) for t in ran if (e := t.execution) is not None]
-    kept[TRIALS] += ran
+    kept[TRIAL_ROWS] += [TrialRow.of(t) for t in ran]
     kept[EDGES] += [edge for t in ran for edge in edges(query_id, STAGE, t.id, observations)]
     kept[EDGES] += [edge for v in verdicts for edge in edges(query_id, STAGE, v.id, [v.candidate_id, *v.trial_ids])]
     kept[VERDICTS] += verdicts
@@ -151,8 +201,26 @@ def _experiment(
         observed_wall_s=[walls[o] for o in observed],
         rules=run.rules,
         error=error if purpose != "confirm" else None,
-        baseline=run.workspace.arm(in_force(standing.chain)) if purpose == "leave_out" else None,
+        baseline=run.workspace.arm(_baseline(standing, purpose)),
+        look=_look(run, standing.query_id) if purpose in ("try", "add") else None,
     )
+
+
+def _baseline(standing: Standing, purpose: Purpose) -> Policy:
+    """What candidates are tried against."""
+    against: dict[Purpose, Policy] = {"leave_out": in_force(standing.chain), "add": standing.base_policy}
+    return against.get(purpose, ORIGINAL)
+
+
+def _look(run: Run, query_id: str) -> Look:
+    """What the first run of a candidate shows, as an observation would; kept for the round that may start from it."""
+    workspace, query, thresholds = run.workspace, run.workload.query(query_id), thresholds_of(run)
+
+    def look(arm: Arm, execution: Measured) -> Signals:
+        facts = [workspace.facts(t) for t in workspace.tables_read(query, arm)]
+        return explained(workspace, query, execution, facts, thresholds).signals
+
+    return look
 
 
 def _part(purpose: Purpose) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.decision import SAVINGS, Arithmetic, Decision, DecisionKind
 from planopt_assets.model.promotion import Promotion, State
 from planopt_assets.model.records import Edge
-from planopt_assets.model.trial import Trial
+from planopt_assets.model.trial import Trial, TrialRow, TrialSignals
 from planopt_assets.model.verdict import Criterion, Gain, Judgement, Outcome, Verdict
-from planopt_assets.store.codecs.codec import ELSEWHERE, Codec, Form, named
+from planopt_assets.store.codecs.codec import ELSEWHERE, Codec, Form, Joined, named
 from planopt_assets.store.codecs.damage import decoded, plain
-from planopt_assets.store.codecs.forms import CONDITIONS, DIGEST, POLICY, TEXTS, Lazy
+from planopt_assets.store.codecs.forms import CONDITIONS, DIGEST, POLICY, SIGNALS, TEXTS, Lazy
 from planopt_assets.store.lineage import kind_of
 
 _OF_THE_ROW = ("query_id", "run_id")  # what a field that is decoded later must say if it is damaged
@@ -69,7 +69,10 @@ TRIALS = Codec(
     id=named("trial_id"),
     digest=DIGEST,
     counters=ELSEWHERE,  # they are an execution's, in `runtime_counters`
+    signals=ELSEWHERE,  # in the same row, and read apart
 )
+TRIAL_SIGNALS = Codec("trials", TrialSignals, signals=SIGNALS)
+TRIAL_ROWS = Joined("trials", TrialRow, trial=TRIALS, shown=TRIAL_SIGNALS)
 
 
 def _judgement(
