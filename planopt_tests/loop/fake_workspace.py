@@ -171,6 +171,7 @@ def experiment(
     observed: Digest = RIGHT,
     error: ErrorBudget | None = FULL_BUDGET,
     baseline: Arm | None = None,
+    in_force: Policy = ORIGINAL,
 ) -> Outcome:
     """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -187,6 +188,7 @@ def experiment(
         arm_of=arm_of,
         error=error,
         baseline=baseline,
+        in_force=in_force,
     )
     return Outcome(trials.run(), trials.trials, workspace)
 

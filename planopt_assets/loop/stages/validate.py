@@ -152,6 +152,7 @@ def _experiment(
         rules=run.rules,
         error=error if purpose != "confirm" else None,
         baseline=run.workspace.arm(in_force(standing.chain)) if purpose == "leave_out" else None,
+        in_force=in_force(standing.chain),
     )
 
 
