@@ -60,7 +60,7 @@ class Year:
     within_a_week: float
     executions: float  # of all trials, per query
     to_accept: float | None  # executions up to the first accept, where there was one
-    confirming: float | None  # executions of confirmations, per accept
+    confirming: float | None  # executions of confirmations in all, of a query with an accept
     met: bool  # what is aimed at
 
 
@@ -83,7 +83,7 @@ def simulated(kind: Kind, name: str, noise: Noise, *, queries: int, nights: int 
         soon,
         statistics.fmean(life.executions for life in lives),
         statistics.fmean(life.executions_to_accept for life in accepted) if accepted else None,
-        statistics.fmean(life.confirming / life.accepts for life in accepted) if accepted else None,
+        statistics.fmean(life.confirming for life in accepted) if accepted else None,
         ever <= kind.at_most and soon >= kind.within_a_week,
     )
 

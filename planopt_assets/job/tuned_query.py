@@ -190,7 +190,7 @@ class Tuned:
         policy, reason, control = fit.policy, fit.reason, fit.control
         waits = bool(policy.hints) and not declared
         try:
-            session, why = self._for_job(policy, declared=declared, waits=waits)
+            session, why = self._for_job(policy, declared=declared, waits=waits, control=control)
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             self._tell(ORIGINAL, reason or _not_applied(error))
             return job(self._spark)
@@ -213,7 +213,8 @@ class Tuned:
                 session.resume()
             frame, held = session.with_hints(result), session.policy
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
-            reason = reason if session.policy == ORIGINAL and reason else _not_applied(error)
+            reason = reason if session.policy == ORIGINAL and reason and not control else _not_applied(error)
+            control = False
             frame, held = self._without_policy(session, result)
         self._keep(session, held, reason, parameters, frame, control=control)
         return frame
@@ -232,15 +233,15 @@ class Tuned:
         except Exception:  # noqa: BLE001  # the frame is correct; it keeps the settings of its session
             return frame, Policy.of(dict(session.policy.settings))
 
-    def _for_job(self, policy: Policy, *, declared: bool, waits: bool) -> tuple[PolicySession, str]:
+    def _for_job(self, policy: Policy, *, declared: bool, waits: bool, control: bool) -> tuple[PolicySession, str]:
         """A session for a job that builds its own frames, and why the policy is not applied to it."""
         try:
-            return self._ready(policy, declared=declared, waits=waits), ""
+            return self._ready(policy, declared=declared, waits=waits, control=control), ""
         except Exception as error:  # noqa: BLE001  # second attempt: original, which needs none of these steps
             return self._open(ORIGINAL), _not_applied(error)
 
-    def _ready(self, policy: Policy, *, declared: bool, waits: bool) -> PolicySession:
-        session = self._open(policy)
+    def _ready(self, policy: Policy, *, declared: bool, waits: bool, control: bool = False) -> PolicySession:
+        session = self._open(policy, control=control)
         if not declared:
             session.check_functions()
         session.renew_all()
@@ -255,11 +256,13 @@ class Tuned:
         except Exception as error:  # noqa: BLE001  # nothing of planopt may fail the user's query
             return Fit(ORIGINAL, _not_applied(error))
 
-    def _open(self, policy: Policy) -> PolicySession:
+    def _open(self, policy: Policy, *, control: bool = False) -> PolicySession:
+        """What a frame reads is compared with what was proven: for a policy, and for a control run in its place."""
         from planopt_assets.engine.user_job.policy_session import PolicySession
 
         tables = self._found.workload.tables if self._found.workload else ()
-        proven = self._found.proven[0].proven.tables if self._found.proven and policy != ORIGINAL else ()
+        compared = policy != ORIGINAL or control
+        proven = self._found.proven[0].proven.tables if self._found.proven and compared else ()
         return PolicySession(self._spark, policy, tables, proven)
 
     def _keep(

@@ -11,6 +11,7 @@ from planopt_assets.errors import SparkFailed
 from planopt_assets.loop.same_results import STOPPED, SameResults, unmeasured
 from planopt_assets.loop.trial_runs import Look, TrialRuns
 from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Judgement, Outcome
 from planopt_assets.validate.budget import Clock
@@ -46,7 +47,7 @@ class Experiment:
     Every execution of every round is checked for the same result. `arm_of` gives a candidate's arm; without it, its
     policy over the tables of the baseline. `error` is what is left of the query's error budget. If it is None, the
     trial confirms the policy in force, whose gain was shown before. `baseline` is original unless told. `look` tells
-    what the first run of a candidate shows of its plan.
+    what the first run of a candidate shows of its plan. `in_force` is tried to its end, whoever is accepted before it.
     """
 
     def __init__(
@@ -65,8 +66,10 @@ class Experiment:
         error: ErrorBudget | None = FULL_BUDGET,
         baseline: Arm | None = None,
         look: Look | None = None,
+        in_force: Policy = ORIGINAL,
     ) -> None:
         self._workspace, self._query, self._rules = workspace, query, rules or Rules()
+        self._in_force = in_force
         self._shown, self._shares = error is None, ErrorShares(self._rules, error)
         self._runs = TrialRuns(
             *(workspace, query, self._rules),
@@ -206,6 +209,8 @@ class Experiment:
                 self._settled[arm_id] = verdict
         for winner in [a for a, v in self._settled.items() if v.outcome == "accept"]:
             for arm_id in self._open():
+                if self._arms[arm_id].policy == self._in_force:
+                    continue  # who would take its place must be better than it, not only than the baseline
                 if reason := outrun(self._arms[arm_id], self._arms[winner]):
                     self._settled[arm_id] = unmeasured("inconclusive", reason)
 

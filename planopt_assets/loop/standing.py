@@ -209,7 +209,13 @@ class Standing:
 
     @property
     def unjudged(self) -> list[Candidate]:
+        """Candidates that nothing was said about on these inputs. To confirm the policy in force is to say something.
+
+        A suspended one needs a trial that can put it in force again: a confirmation cannot.
+        """
         judged = {v.candidate_id for v in self.verdicts}
+        if not self.suspended:
+            judged |= {v.candidate_id for v in self.past_verdicts if v.confirms}
         return [c for c in self.candidates if c.kept and c.id not in judged and c.policy not in self.without_a_part]
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from planopt_assets import tuned
 from planopt_assets.engine.delta.pins import Pins
@@ -192,23 +192,29 @@ def test_a_run_that_would_not_have_run_under_the_policy_is_no_control(
     small.read.format("delta").load(str(tables / "data" / "sales")).where("shop > 3").createOrReplaceTempView("sales")
     elsewhere = session.newSession()
     elsewhere.conf.set("spark.sql.adaptive.enabled", "false")
+
+    def job(copy: SparkSession) -> DataFrame:
+        return copy.read.format("delta").load(str(tables / "data" / "sales")).groupBy("shop").count()
+
     told = []
     for user, reason in ((small, "sales is not the table it was proven on"), (elsewhere, "adaptive.enabled=true")):
         control_claims._LAST.clear()
         shutil.rmtree(Path(workload.store) / control_claims.FOLDER, ignore_errors=True)
         with tuned(user, "by_shop", always) as query:
             query.sql().collect()
-            query.run(lambda copy: copy.table("sales").groupBy("shop").count()).collect()
+            query.run(job).collect()
         runs_as_original(query, reason)
         told.append(query.facts()["control"])
     control_claims._LAST.clear()
     shutil.rmtree(Path(workload.store) / control_claims.FOLDER)
     with tuned(session, "by_shop", always) as query:
         query.sql().collect()
-        query.run(lambda copy: copy.table("sales").groupBy("shop").count()).collect()
-    assert [*told, query.facts()["control"]] == [False, False, True]
+        query.run(job).collect()
+        assert [*told, query.facts()["control"]] == [False, False, True]
+        query.run(lambda copy: copy.read.format("delta").load(str(tables / "data" / "shops"))).collect()
+    runs_as_original(query, "the frame does not read exactly the tables that it was proven on")
     rows = [(r["policy_id"], r["control"]) for r in production(workload)]
-    assert rows == [*[(ORIGINAL.id, False)] * 4, *[(ORIGINAL.id, True)] * 2]
+    assert rows == [*[(ORIGINAL.id, False)] * 4, *[(ORIGINAL.id, True)] * 2, (ORIGINAL.id, False)]
 
 
 def test_little_memory_leaves_out_a_broadcast(session: SparkSession, workload: Workload) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
@@ -224,7 +225,7 @@ def sized(workload: Workload, tmp_path: Path) -> Workload:
 
 
 def grow(folder: Path, rows: int) -> None:
-    values = pa.table({"n": pa.array([i * 7919 for i in range(rows)], pa.int64())})
+    values = pa.table({"n": pa.array(np.arange(rows, dtype=np.int64) * 7919)})
     write_deltalake(folder / "sales", values, mode="append")
 
 

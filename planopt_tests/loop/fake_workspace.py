@@ -174,6 +174,7 @@ def experiment(
     error: ErrorBudget | None = FULL_BUDGET,
     baseline: Arm | None = None,
     look: Any = None,
+    in_force: Policy = ORIGINAL,
 ) -> Outcome:
     """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -191,6 +192,7 @@ def experiment(
         error=error,
         baseline=baseline,
         look=look,
+        in_force=in_force,
     )
     return Outcome(trials.run(), trials.trials, workspace)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
@@ -53,7 +54,7 @@ def no_rule_proposes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def commit(folder: Path, rows: int) -> None:
-    values = pa.table({"shop": pa.array([i * 7919 for i in range(rows)], pa.int64())})
+    values = pa.table({"shop": pa.array(np.arange(rows, dtype=np.int64) * 7919)})
     write_deltalake(folder / "sales", values, mode="append")
 
 

@@ -85,6 +85,21 @@ def test_a_combination_runs_before_its_parts_and_they_need_no_run_once_it_is_acc
     assert {t.policy_id for t in outcome.trials} == {ORIGINAL.id, both.id}
 
 
+@pytest.mark.parametrize(
+    "other", [Policy.of({"spark.sql.shuffle.partitions": "8"}), FEWER.merged(OTHER)], ids=["conflicts", "contains it"]
+)
+def test_the_policy_in_force_is_never_outrun_so_that_nothing_worse_takes_its_place(other: Policy) -> None:
+    behaviour = working({**HALF, other: 2.4}, {other: HALF_THE_WORK, FEWER: {"tasks": 60}})
+    outcome = experiment(FakeWorkspace(behaviour), FEWER, other, in_force=FEWER)
+    assert [j.judgement.outcome for j in outcome.judged] == ["accept", "accept"]
+    kept, new = (j.judgement.gain for j in outcome.judged)
+    assert kept is not None
+    assert new is not None
+    assert kept.high < new.high  # so it stays
+    outrun = experiment(FakeWorkspace(behaviour), FEWER, other)
+    assert [j.judgement.outcome for j in outrun.judged] == ["inconclusive", "accept"]
+
+
 def test_a_combination_that_fails_leaves_the_race_to_its_parts() -> None:
     both = FEWER.merged(OTHER)
     spills = {both: {"disk_spill_bytes": 9 * MIB}, FEWER: HALF_THE_WORK, OTHER: {"tasks": 60}}

@@ -10,11 +10,13 @@ from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.stages.validate import Asked, try_candidates
 from planopt_assets.loop.steps import ONLY_LOOKS, Step
 from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.store.codecs.deciding import CANDIDATES
+from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES
+from planopt_assets.store.lineage import edges
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.candidate import Candidate
+    from planopt_assets.model.promotion import Promotion
 
 STAGE = "revalidate"
 
@@ -26,7 +28,8 @@ def revalidate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     steps = {q: revalidate_step(standings[q]) for q in query_ids}
     planned = {q: _candidate(run, standings[q]) for q, step in steps.items() if step.needed}
     new = [c for q, c in planned.items() if c not in standings[q].candidates]
-    run.append(STAGE, {CANDIDATES: new})
+    lineage = [edge for c in new for edge in edges(c.query_id, STAGE, c.id, [_promotion(standings[c.query_id]).id])]
+    run.append(STAGE, {EDGES: lineage, CANDIDATES: new})
     tried: dict[str, list[Asked]] = {q: [([c], "confirm")] for q, c in planned.items() if c.kept}
     return try_candidates(run, [(standings[q], tried.get(q, []), steps[q]) for q in query_ids])
 
@@ -48,12 +51,16 @@ def revalidate_step(standing: Standing) -> Step:
 
 def _candidate(run: Run, standing: Standing) -> Candidate:
     """The policy in force, planned on the current inputs unless that is stored already."""
-    assert standing.active is not None
     assert standing.input_fingerprint is not None
-    policy = standing.active.policy
+    policy = _promotion(standing).policy
     known = next((c for c in standing.candidates if c.policy == policy), None)
     if known is not None:
         return known
     run.workspace.revive()
     query = run.workload.query(standing.query_id)
     return planned_candidate(run.workspace, query, run.workspace.arm(policy), (), standing.input_fingerprint)
+
+
+def _promotion(standing: Standing) -> Promotion:
+    assert standing.active is not None, "only what is in force is measured again"
+    return standing.active

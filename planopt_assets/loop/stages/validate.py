@@ -203,6 +203,7 @@ def _experiment(
         error=error if purpose != "confirm" else None,
         baseline=run.workspace.arm(_baseline(standing, purpose)),
         look=_look(run, standing.query_id) if purpose in ("try", "add") else None,
+        in_force=in_force(standing.chain),
     )
 
 
