@@ -39,7 +39,7 @@ class Announcer:
     def open_subjects(self) -> set[str]:
         """What a destination was told about, and not yet that it is over, or what it has not heard of yet."""
         told = [one for destination in self._destinations for one in self._told(destination).values()]
-        return {one.incident.subject for one in told}
+        return {one.incident.subject for one in told if not one.settled}
 
     def announce(
         self,
@@ -73,7 +73,7 @@ class Announcer:
                     failed.append(done.error)
                     break
                 sent += 1
-            self._keep(destination, forgotten(told))
+            self._keep(destination, forgotten(told, incidents, asked_about))
         return Announced(sent, tuple(failed))
 
     def _told(self, destination: Destination) -> dict[str, Told]:

@@ -18,7 +18,7 @@ LONGEST = 3000
 
 def plain(message: Message) -> str:
     """One line for a log: `opened q3: …`."""
-    return f"{message.event} {_title(message)}: {_short(message.incident.text)}"
+    return f"{message.event} {_title(message)}: {' '.join(_short(message.incident.text).split())}"
 
 
 def json_bytes(message: Message) -> bytes:

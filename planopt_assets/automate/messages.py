@@ -42,6 +42,11 @@ class Told:
         return Incident(self.incident_id, self.kind, self.query_id, self.title, self.text, self.table)
 
     @property
+    def settled(self) -> bool:
+        """Nothing is owed about it any more: its end was told, or will not be."""
+        return self.event == "over" and (self.sent or self.given_up)
+
+    @property
     def failing(self) -> bool:
         return not self.sent and self.failures > 0
 
@@ -59,7 +64,7 @@ class Told:
 
 
 Record = Mapping[str, Told]
-"""What one destination was told, by incident. An incident whose end was told is forgotten."""
+"""What one destination was told, by incident. One whose end was told is forgotten once it is not found any more."""
 
 
 def read_record(text: str | None) -> dict[str, Told]:
@@ -84,13 +89,16 @@ def owed(told: Record, incidents: Collection[Incident], asked_about: Collection[
     """
     found = {incident.id: incident for incident in incidents}
     opened = [_opened(told.get(i.id), i, now) for i in incidents]
-    closed = [_over(one, now) for one in told.values() if _asked(one, asked_about) and one.incident_id not in found]
+    gone = [one for one in told.values() if _asked(one, asked_about) and one.incident_id not in found]
+    closed = [_over(one, _not_found(one)) for one in gone]
     return [one for one in (*opened, *closed) if one is not None and _may_be_tried(one, now)]
 
 
-def forgotten(told: Record) -> dict[str, Told]:
-    """The record without incidents that are over: their end was told, or will not be."""
-    return {id_: one for id_, one in told.items() if not (one.event == "over" and (one.sent or one.given_up))}
+def forgotten(told: Record, incidents: Collection[Incident], asked_about: Collection[str]) -> dict[str, Told]:
+    """The record without what is settled. An incident that ended and is still found would else be told again."""
+    found = {incident.id for incident in incidents}
+    gone = {id_ for id_, one in told.items() if one.settled and id_ not in found and _asked(one, asked_about)}
+    return {id_: one for id_, one in told.items() if id_ not in gone}
 
 
 def without_unheard(told: Record, incidents: Collection[Incident], asked_about: Collection[str]) -> dict[str, Told]:
@@ -107,19 +115,22 @@ def _opened(before: Told | None, incident: Incident, now: float) -> Told | None:
     if before is None:
         kind, query, table = incident.kind, incident.query_id, incident.table
         return Told(incident.id, kind, query, incident.title, incident.text, "opened", int(now), table=table)
+    if incident.ended and (before.sent or before.event == "over"):
+        return _over(before, incident.text)
     if before.event == "over" or before.sent:  # not over after all, before anybody heard that it is
         return None
     return before
 
 
-def _over(before: Told, now: float) -> Told | None:
+def _over(before: Told, text: str) -> Told | None:
     if before.event == "over":
         return None if before.sent else before
-    if not before.sent:
-        return None
+    return replace(before, event="over", text=text, sent=False, failures=0, error="") if before.sent else None
+
+
+def _not_found(before: Told) -> str:
     since = datetime.fromtimestamp(before.episode, UTC).isoformat(timespec="minutes")
-    text = f"What was told about it since {since} is not found any more. It was: {before.text}"
-    return replace(before, event="over", text=text, sent=False, failures=0, error="")
+    return f"What was told about it since {since} is not found any more. It was: {before.text}"
 
 
 def _asked(one: Told, asked_about: Collection[str]) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from planopt_assets.engine.frames.callables import query_source
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.inputs import query_fingerprint
+from planopt_assets.store.collector import collector_paused
 from planopt_assets.workload import load_workload
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def _load(file: str, before: Workload | None) -> CurrentWorkload:
     SQL files that were not known before are looked at afterwards. If one of them is new, all is loaded once more.
     """
     files, started = _mark(file, before), time_ns()
-    workload = load_workload(Path(file))
+    with collector_paused():
+        workload = load_workload(Path(file))
     if workload.sql_files == (before.sql_files if before else ()):
         return CurrentWorkload(workload, files)
     found = _mark(file, workload)[1:]

@@ -10,10 +10,12 @@ from planopt_assets.defs import names
 from planopt_assets.defs.current_workload import current_workload
 from planopt_assets.defs.dead_runs import end_dead_runs
 from planopt_assets.defs.stage_metadata import nothing_due
+from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.errors import PlanoptError
 from planopt_assets.loop.agenda import agenda_of
 from planopt_assets.loop.run import read_standings
 from planopt_assets.loop.sweep import sweep_order
+from planopt_assets.loop.table_standing import table_standings
 from planopt_assets.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -37,12 +39,14 @@ def nightly_sweep(location: CodeLocation) -> dg.ScheduleDefinition:
         end_dead_runs(context.instance)
         try:
             workload = current_workload(location.file).workload
-            snapshot = Snapshot(workload.store, workload.name)
-            standings = read_standings(workload, snapshot=snapshot)
-            agenda = agenda_of(workload, snapshot, standings, [q.id for q in workload.queries])
+            snapshot, pins, known = Snapshot(workload.store, workload.name), Pins(), [q.id for q in workload.queries]
+            standings = read_standings(workload, pins, snapshot=snapshot)
+            tables = table_standings(workload, snapshot, pins)
+            agenda = agenda_of(workload, snapshot, standings, known, tables=tables)
         except PlanoptError as error:
             return dg.SkipReason(str(error))
-        queries = sweep_order(agenda, snapshot)
+        # A table may be due alone: then the run is one over all queries, which finds nothing to do for them.
+        queries = sweep_order(agenda, snapshot) or (known if agenda.tables else [])
         if not queries:
             # Without it the freshness of `active_policies` would tell of a sweep that does not run any more.
             context.instance.report_runless_asset_event(nothing_due(called, workload, standings))

@@ -26,7 +26,7 @@ def stage_metadata(called: names.Names, run: Run, stage: str, asset: str, result
     """Metadata of one query: what happened in a sentence, details, and numbers, which Dagster plots over time."""
     said = happened(stage, result, run.standings()[result.query_id], run.workload.objective)
     details = {"details": dg.MetadataValue.md(result.markdown)} if result.markdown else {}
-    owners = run.workload.query(result.query_id).owners or run.workload.owners
+    owners = run.workload.owners_of(result.query_id)
     return {
         "query": result.query_id,
         "summary": redact(said),

@@ -19,7 +19,7 @@ WATCHED_BY_POLICY = "not_regressed"
 
 
 def incidents(standings: Iterable[Standing], gates: Mapping[str, Mapping[str, Gate]]) -> list[Incident]:
-    """Open incidents. A regression has the same id before and after the revert, so it is told once."""
+    """A regression has the same id before and after the revert: it is told once, and ends with the revert."""
     found = []
     for standing in standings:
         query = standing.query_id
@@ -53,7 +53,8 @@ def _worse(standing: Standing) -> Incident | None:
         )
     if active.state in ("reverted", "expired") and active.who is None:
         what = "has expired" if active.state == "expired" else "got worse"
-        text = f"{active.reason}. In force now: generation {active.generation}, {active.policy.describe()}."
-        worse = active.generation - 1
-        return Incident(f"regression/{query}/g{worse}", "regression", query, f"{query}: its policy {what}", text)
+        worse, now = active.generation - 1, f"generation {active.generation}, {active.policy.describe()}"
+        text = f"{active.reason}. Generation {worse} was taken back. In force now: {now}."
+        title = f"{query}: its policy {what}"
+        return Incident(f"regression/{query}/g{worse}", "regression", query, title, text, ended=True)
     return None

@@ -43,6 +43,7 @@ class Incident:
     title: str
     text: str
     table: str = ""
+    ended: bool = False  # it is over, and found all the same: who has not heard of it yet hears of it and of its end
 
     @property
     def subject(self) -> str:

@@ -119,5 +119,9 @@ class Workload:
     def query(self, query_id: str) -> Query:
         return next(q for q in self.queries if q.id == query_id)
 
+    def owners_of(self, query_id: str) -> tuple[str, ...]:
+        """Of one query: its own, or those of the workload."""
+        return next((q.owners for q in self.queries if q.id == query_id and q.owners), self.owners)
+
     def table(self, name: str) -> Table:
         return next(t for t in self.tables if t.name == name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import ssl
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -182,7 +183,8 @@ def test_a_file_that_cannot_be_written_is_an_answer(tmp_path: Path) -> None:
 
 def test_the_log_gets_one_line(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="planopt.alerts"):
-        assert send(Destination("log", "log"), OPENED).sent
+        spread = replace(WORSE, text=WORSE.text.replace(" times ", " times\n"))
+        assert send(Destination("log", "log"), replace(OPENED, incident=spread)).sent
     assert caplog.messages == ["opened q3: its policy got worse: wall_ns is 2.1 times <what> was proven"]
 
 

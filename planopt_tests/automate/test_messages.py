@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planopt_assets.automate.messages import (
@@ -27,7 +29,7 @@ def told_of(told: dict[str, Told], *incidents: Incident, about: set[str], now: f
     said = owed(kept, incidents, about, now)
     kept.update({one.incident_id: one.after(error, now) for one in said})
     told.clear()
-    told.update(read_record(write_record(forgotten(kept))))
+    told.update(read_record(write_record(forgotten(kept, incidents, about))))
     return [f"{one.event} {one.incident_id} {one.episode}" for one in said]
 
 
@@ -90,6 +92,18 @@ def test_an_end_that_nobody_heard_of_is_no_end_if_the_incident_is_still_there() 
     told_of(told, WORSE, about={"q"}, now=100)
     told_of(told, about={"q"}, now=200, error="no answer")
     assert told_of(told, WORSE, about={"q"}, now=300) == []
+
+
+def test_an_incident_that_ended_is_told_with_its_end_once_each_however_long_it_is_found() -> None:
+    """A regression that was taken back before anybody looked, and stays the last thing that happened to its query."""
+    told: dict[str, Told] = {}
+    back = replace(WORSE, text="taken back", ended=True)
+    assert told_of(told, back, about={"q"}, now=100) == ["opened regression/q/g1 100"]
+    assert told_of(told, back, about={"q"}, now=200, error="no answer") == ["over regression/q/g1 100"]
+    assert told_of(told, back, about={"q"}, now=300) == ["over regression/q/g1 100"]
+    assert [told_of(told, back, about=about, now=400) for about in ({"q"}, {"r"}, {"q"})] == [[], [], []]
+    assert told_of(told, about={"q"}, now=500) == []
+    assert told == {}
 
 
 def test_the_end_says_what_was_told_before() -> None:

@@ -76,7 +76,7 @@ def test_the_whole_instance_lives_in_postgresql(
         assert states(again, ["chg_1"]) == {"chg_1": "succeeded"}
         assert failures(again, "chg_1") == 0
         assert again.get_latest_data_version_record(dg.AssetKey(["tables", "sales"])) is not None
-        assert _announcer(again).open_queries() == {"by_shop"}
+        assert _announcer(again).open_subjects() == {"by_shop"}
     assert not list(home.glob("**/*.db"))
 
 

@@ -128,7 +128,9 @@ def test_a_regression_is_told_once_and_its_end_once(file: Path, hook: Hook, monk
         found_worse(workload)
         assert told(sensor, hook) == ["opened regression/proven/g1"]
         take_back(workload)
-        assert [told(sensor, hook) for _ in range(3)] == [[], [], []]
+        assert told(sensor, hook) == ["over regression/proven/g1"]
+        assert "was taken back. In force now: generation 2" in hook.bodies[0]["text"]
+        assert [told(sensor, hook) for _ in range(2)] == [[], []]
         sensor.cursor = None  # lost; what was told is kept elsewhere
         assert told(sensor, hook) == []
         store = Store(workload.store, workload.name, no_spark)
@@ -136,8 +138,18 @@ def test_a_regression_is_told_once_and_its_end_once(file: Path, hook: Hook, monk
         from planopt_assets.promote.transitions import Fix
 
         store.commit(next_generation("tests", "proven", chain, Fix(FEWER, "I know it", "ada")), "run-pin")
-        assert told(sensor, hook) == ["over regression/proven/g1"]
-        assert told(sensor, hook) == []
+        assert [told(sensor, hook) for _ in range(2)] == [[], []]
+
+
+def test_a_regression_that_was_taken_back_before_anybody_looked_is_told_with_its_end(
+    file: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = load_workload(file)
+    found_worse(workload)
+    take_back(workload)
+    with ticks(file, "regressions", monkeypatch) as sensor:
+        heard = [told(sensor, hook) for _ in range(4)]
+    assert heard == [["opened regression/proven/g1"], ["over regression/proven/g1"], [], []]
 
 
 def test_a_webhook_that_is_down_is_said_in_the_tick_and_told_later(

@@ -9,8 +9,13 @@ import dagster as dg
 import pytest
 
 from planopt_assets.definitions import defs
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.readiness import readiness
+from planopt_assets.model.workload import Workload
 from planopt_assets.workload import load_workload
 from planopt_tests.defs.observed import commit, observe_without_spark
+from planopt_tests.no_spark import no_spark
 
 pytestmark = pytest.mark.fast
 
@@ -85,8 +90,28 @@ def test_the_sweep_takes_what_was_never_seen_first_then_what_was_seen_longest_ag
     }
 
 
+def look_at_tables(workload: Workload) -> None:
+    readiness(Run(Workspace(workload, no_spark), "run-tables"), [t.name for t in workload.tables])
+
+
+def test_a_table_that_no_query_reads_is_looked_at_too(file: Path) -> None:
+    commit(file.parent / "data/stock")
+    file.write_text(FILE.replace("tables: {", "tables: {stock: data/stock, "))
+    workload = load_workload(file)
+    observe_without_spark(workload, ["first", "second", "third"], "run-0")
+    look_at_tables(workload)
+    assert isinstance(asked(), dg.SkipReason)
+    commit(file.parent / "data/stock")
+    request = asked()
+    assert isinstance(request, dg.RunRequest)
+    (op,) = request.run_config["ops"].values()
+    assert op["config"]["queries"] == ["first", "second", "third"]
+
+
 def test_a_night_with_nothing_to_do_starts_nothing_and_is_still_seen(file: Path) -> None:
-    observe_without_spark(load_workload(file), ["first", "second", "third"], "run-0")
+    workload = load_workload(file)
+    observe_without_spark(workload, ["first", "second", "third"], "run-0")
+    look_at_tables(workload)
     schedule = defs().resolve_schedule_def("nightly_sweep")
     with (
         dg.instance_for_test() as instance,

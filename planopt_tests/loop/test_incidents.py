@@ -33,6 +33,13 @@ def test_a_regression_is_one_incident_before_and_after_it_is_taken_back() -> Non
     assert due == taken_back == [("regression/q/g1", "q: its policy got worse")]
 
 
+def test_it_ends_with_the_revert_and_says_what_is_in_force_then() -> None:
+    standing = Standing("q", "qry_1", "inp_1", "auto", (), (), (), (), chain=chain_of(accept(A), REGRESSED))
+    (found,) = incidents([standing], FINE)
+    assert found.ended
+    assert found.text.endswith("Generation 1 was taken back. In force now: generation 2, original.")
+
+
 def test_an_expiry_is_one_too() -> None:
     due = told(chain_of(accept(A)), due=Expire("engine changed", ()))
     assert due == told(chain_of(accept(A), EXPIRED)) == [("regression/q/g1", "q: its policy has expired")]
