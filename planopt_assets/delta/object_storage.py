@@ -19,7 +19,6 @@ from planopt_assets.delta.refusals import StorageRefused, words_of
 from planopt_assets.errors import NativeUnusable
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
     from obstore.store import ObjectStore
     from pyarrow.fs import FileSystem
 
@@ -73,15 +72,6 @@ class Objects(Place):
 
     def has_table(self) -> bool:
         return bool(self.sizes(LOG))
-
-    def found_table(self) -> DeltaTable | None:
-        """Opened at once: asking first would be a request more."""
-        from deltalake.exceptions import TableNotFoundError
-
-        try:
-            return self.table()
-        except TableNotFoundError:
-            return None
 
     def read(self, path: str) -> bytes | None:
         import obstore

@@ -57,12 +57,17 @@ def opened(root: str, name: str) -> DeltaTable | None:
 
 
 def unchecked(root: str, name: str) -> DeltaTable | None:
-    """A table as delta-rs opens it. None: it was never written, or is damaged, which is told to those who read rows."""
+    """A table as delta-rs opens it. None: it was never written, or is damaged, which is told to those who read rows.
+
+    Storage that does not answer is an error: nobody knows what the table holds.
+    """
     from deltalake.exceptions import DeltaError
 
     try:
         return place(f"{root}/{name}").found_table()
-    except (DeltaError, OSError, ValueError):
+    except (DeltaError, OSError, ValueError) as error:
+        if why := refusal(error):
+            raise unreached(root, name, why) from error
         return None
     except BaseException as error:
         if not is_panic(error):

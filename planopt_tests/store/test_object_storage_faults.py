@@ -114,6 +114,17 @@ def test_a_put_that_fails_is_a_write_that_failed(root: str, s3: S3, code: int) -
     assert executions(root) == ["exe-0"]
 
 
+def test_nothing_is_written_while_another_table_cannot_say_its_last_number(root: str, s3: S3) -> None:
+    """The order of rows over tables rests on these numbers."""
+    promote(root)
+    with (
+        s3.faulty(Fault(503, "SlowDown", part="/active_policies/")),
+        pytest.raises(StoreUnreachable, match="table active_policies was not read"),
+    ):
+        append(root, 1)
+    assert executions(root) == ["exe-0"]
+
+
 def test_trouble_that_passes_is_not_noticed(root: str, s3: S3) -> None:
     with s3.faulty(Fault(503, "SlowDown", methods=("GET",), left=2)):
         assert executions(root) == ["exe-0"]
