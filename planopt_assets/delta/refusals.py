@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from planopt_assets.errors import TableUnreachable
 from planopt_assets.model.redaction import redact
 
 _REQUEST = re.compile(r"Error performing (?P<verb>[A-Z]+) (?P<url>[^\s?]+)")
@@ -30,6 +31,14 @@ def refusal(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError) or not _REFUSED.search(str(error)):
         return ""
     return words_of(error)
+
+
+def unreachable_table(name: str, location: str, why: str) -> TableUnreachable:
+    return TableUnreachable(
+        f"{location} was not read: {why}",
+        where=f"table {name}",
+        fix="check the address, the credentials in the environment and the access, then run again",
+    )
 
 
 def words_of(error: BaseException) -> str:

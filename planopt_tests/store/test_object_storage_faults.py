@@ -125,6 +125,12 @@ def test_nothing_is_written_while_another_table_cannot_say_its_last_number(root:
     assert executions(root) == ["exe-0"]
 
 
+@pytest.mark.parametrize("part", ["/part-", "_last_checkpoint", "_heads", f"{0:020d}.json"])
+def test_a_store_that_is_out_of_reach_in_part_is_not_called_damaged(root: str, s3: S3, part: str) -> None:
+    with s3.faulty(Fault(503, "SlowDown", part=part)), pytest.raises(StoreUnreachable):
+        executions(root)
+
+
 def test_trouble_that_passes_is_not_noticed(root: str, s3: S3) -> None:
     with s3.faulty(Fault(503, "SlowDown", methods=("GET",), left=2)):
         assert executions(root) == ["exe-0"]
