@@ -61,7 +61,8 @@ class S3:
             "AWS_REGION": "us-east-1",
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ALLOW_HTTP": "true",
-            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_EC2_METADATA_DISABLED": "true",  # nothing beyond loopback is ever asked
+            "AWS_METADATA_ENDPOINT": "http://127.0.0.1:9",
         }
 
     @contextmanager

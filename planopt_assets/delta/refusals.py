@@ -10,7 +10,9 @@ from planopt_assets.model.redaction import redact
 _REQUEST = re.compile(r"Error performing (?P<verb>[A-Z]+) (?P<url>[^\s?]+)")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"\b([1-5]\d\d (?:[A-Z][a-z]+ ?)+)")
-_REFUSED = re.compile(r"Generic \w+ error|Error performing|error sending request|necessary privileges", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"Generic (S3|GCS|MicrosoftAzure) error|Error performing [A-Z]+ http|necessary privileges|loading credentials"
+)
 _COLOUR = re.compile(r"\x1b\[\d*m")
 
 
@@ -24,6 +26,8 @@ def refusal(error: BaseException) -> str:
     >>> refusal(OSError("Generic S3 error\\n ↳ Error performing GET http://h/b/x?sig=s in 4ms\\n ↳ 403 Forbidden"))
     'GET http://h/b/x: 403 Forbidden'
     >>> refusal(FileNotFoundError("Object at location x not found\\n ↳ Error performing HEAD http://h/b/x"))
+    ''
+    >>> refusal(ValueError("Generic DeltaTable error: Invalid JSON in log record, version=3"))
     ''
     """
     if isinstance(error, StorageRefused):
