@@ -29,6 +29,7 @@ S3 = {"conditional_put": "etag"}
 PROFILE = {"AWS_FORCE_CREDENTIAL_LOAD": "true"}
 """delta-rs looks for a profile itself, but at an endpoint of its own (MinIO, Ceph) only if it is told to."""
 
+_PROBE = "_conditional_put"
 _PROCESS = os.getpid()
 _VARIABLES = ("AWS_", "AZURE_", "GOOGLE_")
 
@@ -114,6 +115,11 @@ class Objects(Place):
             except AlreadyExistsError:
                 return False
         return True
+
+    def keeps_conditions(self) -> bool:
+        """Whether a file that exists is not created again. Where it is, two writers overwrite each other's commits."""
+        self.create(_PROBE, b"")
+        return not self.create(_PROBE, b"")
 
     def delete(self, path: str) -> None:
         import obstore

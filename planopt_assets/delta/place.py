@@ -94,6 +94,10 @@ class Place(ABC):
     def create(self, path: str, content: bytes) -> bool:
         """Create a file that must not exist. False: somebody else did. Of several at once, one does."""
 
+    def keeps_conditions(self) -> bool:
+        """Whether `create` can be relied on, and so a commit."""
+        return True
+
     @abstractmethod
     def delete(self, path: str) -> None:
         """Delete a file, or do nothing if it is gone."""

@@ -131,6 +131,15 @@ def test_a_store_that_is_out_of_reach_in_part_is_not_called_damaged(root: str, s
         executions(root)
 
 
+def test_storage_that_ignores_conditions_gets_no_store(s3: S3) -> None:
+    root = f"{s3.bucket()}/store"
+    with s3.faulty(Fault(unconditional=True)), pytest.raises(StoreWriteFailed, match="ignores the condition"):
+        append(root, 0)
+    assert executions(root) == []
+    append(root, 0)
+    assert executions(root) == ["exe-0"]
+
+
 def test_trouble_that_passes_is_not_noticed(root: str, s3: S3) -> None:
     with s3.faulty(Fault(503, "SlowDown", methods=("GET",), left=2)):
         assert executions(root) == ["exe-0"]
