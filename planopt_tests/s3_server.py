@@ -36,6 +36,7 @@ class Fault:
     delay_s: float = 0.0
     after: bool = False  # the request is served, and its answer lost
     late_s: float = 0.0  # until that is told
+    unconditional: bool = False  # a server that does not know conditional puts
     methods: tuple[str, ...] = ("GET", "HEAD", "PUT", "POST", "DELETE")
     part: str = ""  # of the path
     left: int = -1
@@ -61,7 +62,8 @@ class S3:
             "AWS_REGION": "us-east-1",
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ALLOW_HTTP": "true",
-            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_EC2_METADATA_DISABLED": "true",  # nothing beyond loopback is ever asked
+            "AWS_METADATA_ENDPOINT": "http://127.0.0.1:9",
         }
 
     @contextmanager
@@ -150,6 +152,8 @@ class Faults:
         if not fault:
             return self._served(environ, start)
         time.sleep(fault["delay_s"])
+        if fault["unconditional"]:
+            environ.pop("HTTP_IF_NONE_MATCH", None)
         if not fault["status"]:
             return self._served(environ, start)
         if fault["after"]:

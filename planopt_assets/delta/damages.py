@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from planopt_assets.delta.refusals import refusal
 from planopt_assets.model.data_file import Damage, DataFile
 from planopt_assets.model.location import is_folder
 
@@ -92,5 +93,7 @@ def _unreadable(folder: FileSystem, path: str) -> str:
     except pa.ArrowNotImplementedError:  # an encoding that Arrow does not read says nothing
         return ""
     except (OSError, pa.ArrowException) as error:
+        if refusal(error):
+            raise
         return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
     return ""

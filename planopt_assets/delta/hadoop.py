@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from planopt_assets.delta.place import Place
 
@@ -30,14 +30,7 @@ class Hadoop(Place):
 
         return DeltaTable.is_deltatable(self.location)
 
-    def replace(self, path: str, content: bytes, *, durable: bool = False) -> NoReturn:
-        raise NotImplementedError("only Spark writes there")
+    def _only_spark(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError("only Spark writes there, and only tables")
 
-    def create(self, path: str, content: bytes) -> NoReturn:
-        raise NotImplementedError("only Spark writes there")
-
-    def delete(self, path: str) -> NoReturn:
-        raise NotImplementedError("only Spark writes there")
-
-    def delete_folder(self, path: str) -> NoReturn:
-        raise NotImplementedError("only Spark writes there")
+    read = sizes = replace = create = delete = delete_folder = _only_spark

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from planopt_assets.delta.place import LOG, place
-from planopt_assets.delta.refusals import refusal
-from planopt_assets.errors import TableUnreachable, TableUnreadable
+from planopt_assets.delta.refusals import refusal, unreachable_table
+from planopt_assets.errors import TableUnreadable
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -237,11 +237,7 @@ class LogFiles:
 
     def _unreachable(self, error: Exception) -> TableUnreadable:
         if words := refusal(error):
-            return TableUnreachable(
-                f"{self._location} was not read: {words}",
-                where=f"table {self._table}",
-                fix="check the address, the credentials in the environment and the access, then run again",
-            )
+            return unreachable_table(self._table, self._location, words)
         return TableUnreadable(
             f"{self._location} cannot be read: {_first_line(error)}",
             where=f"table {self._table}",

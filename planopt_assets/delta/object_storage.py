@@ -19,7 +19,6 @@ from planopt_assets.delta.refusals import StorageRefused, words_of
 from planopt_assets.errors import NativeUnusable
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
     from obstore.store import ObjectStore
     from pyarrow.fs import FileSystem
 
@@ -30,6 +29,7 @@ S3 = {"conditional_put": "etag"}
 PROFILE = {"AWS_FORCE_CREDENTIAL_LOAD": "true"}
 """delta-rs looks for a profile itself, but at an endpoint of its own (MinIO, Ceph) only if it is told to."""
 
+_PROBE = "_conditional_put"
 _PROCESS = os.getpid()
 _VARIABLES = ("AWS_", "AZURE_", "GOOGLE_")
 
@@ -74,15 +74,6 @@ class Objects(Place):
     def has_table(self) -> bool:
         return bool(self.sizes(LOG))
 
-    def found_table(self) -> DeltaTable | None:
-        """Opened at once: asking first would be a request more."""
-        from deltalake.exceptions import TableNotFoundError
-
-        try:
-            return self.table()
-        except TableNotFoundError:
-            return None
-
     def read(self, path: str) -> bytes | None:
         import obstore
 
@@ -124,6 +115,11 @@ class Objects(Place):
             except AlreadyExistsError:
                 return False
         return True
+
+    def keeps_conditions(self) -> bool:
+        """Whether a file that exists is not created again. Where it is, two writers overwrite each other's commits."""
+        self.create(_PROBE, b"")
+        return not self.create(_PROBE, b"")
 
     def delete(self, path: str) -> None:
         import obstore

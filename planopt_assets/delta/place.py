@@ -51,7 +51,7 @@ class Place(ABC):
 
     @property
     def keeps_files(self) -> bool:
-        """Whether small files can be written beside the tables."""
+        """Whether there are small files beside the tables. If not, only tables can be asked for."""
         return self.reach is not Reach.HADOOP
 
     @cached_property
@@ -78,20 +78,13 @@ class Place(ABC):
 
         return ds.dataset(list(names), schema=schema, format="parquet", filesystem=self.files)
 
+    @abstractmethod
     def read(self, path: str) -> bytes | None:
         """The content of a file. None: there is no such file."""
-        try:
-            with self.files.open_input_stream(path) as source:
-                return bytes(source.read())
-        except (FileNotFoundError, NotADirectoryError):
-            return None
 
+    @abstractmethod
     def sizes(self, folder: str = "") -> dict[str, int]:
         """The files of a folder by name, with their bytes. A folder that does not exist has none."""
-        from pyarrow.fs import FileSelector
-
-        found = self.files.get_file_info(FileSelector(folder, allow_not_found=True))
-        return {info.base_name: info.size for info in found if info.is_file}
 
     @abstractmethod
     def replace(self, path: str, content: bytes, *, durable: bool = False) -> None:
@@ -100,6 +93,10 @@ class Place(ABC):
     @abstractmethod
     def create(self, path: str, content: bytes) -> bool:
         """Create a file that must not exist. False: somebody else did. Of several at once, one does."""
+
+    def keeps_conditions(self) -> bool:
+        """Whether `create` can be relied on, and so a commit."""
+        return True
 
     @abstractmethod
     def delete(self, path: str) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from planopt_assets.errors import TableUnreachable
 from planopt_assets.model.redaction import redact
 
 _REQUEST = re.compile(r"Error performing (?P<verb>[A-Z]+) (?P<url>[^\s?]+)")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"\b([1-5]\d\d (?:[A-Z][a-z]+ ?)+)")
-_REFUSED = re.compile(r"Generic \w+ error|Error performing|error sending request|necessary privileges", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"Generic (S3|GCS|MicrosoftAzure) error|Error performing [A-Z]+ http|necessary privileges|loading credentials"
+)
 _COLOUR = re.compile(r"\x1b\[\d*m")
 
 
@@ -24,12 +27,22 @@ def refusal(error: BaseException) -> str:
     'GET http://h/b/x: 403 Forbidden'
     >>> refusal(FileNotFoundError("Object at location x not found\\n ↳ Error performing HEAD http://h/b/x"))
     ''
+    >>> refusal(ValueError("Generic DeltaTable error: Invalid JSON in log record, version=3"))
+    ''
     """
     if isinstance(error, StorageRefused):
         return str(error)
     if isinstance(error, FileNotFoundError) or not _REFUSED.search(str(error)):
         return ""
     return words_of(error)
+
+
+def unreachable_table(name: str, location: str, why: str) -> TableUnreachable:
+    return TableUnreachable(
+        f"{location} was not read: {why}",
+        where=f"table {name}",
+        fix="check the address, the credentials in the environment and the access, then run again",
+    )
 
 
 def words_of(error: BaseException) -> str:

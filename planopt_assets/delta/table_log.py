@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from planopt_assets.delta.damages import VERIFIED_BYTES, file_damages, log_damages
 from planopt_assets.delta.live_files import live_files, recent_commits
 from planopt_assets.delta.log_files import LogFiles
+from planopt_assets.delta.refusals import refusal, unreachable_table
 from planopt_assets.model.data_file import TableLog
 
 if TYPE_CHECKING:
@@ -28,5 +29,9 @@ def read_table_log(facts: TableFacts, *, most_bytes: int | None = VERIFIED_BYTES
             checked="numFiles" in noted and "tableSizeBytes" in noted,
             damages=tuple(damages),
         )
+    except OSError as error:
+        if why := refusal(error):
+            raise unreachable_table(facts.name, facts.location, why) from error
+        raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:  # JSON, but not what Delta writes
         raise log.damaged(f"its list of files at version {facts.version} is malformed: {error!r}") from error

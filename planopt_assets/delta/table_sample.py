@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from planopt_assets.delta.refusals import refusal, unreachable_table
 from planopt_assets.model.table_sample import TableSample
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ def table_sample(
     values: dict[str, list[Any]] = {name: [] for name in [*wanted, *facts.partition_columns]}
     origin: list[str] = []
     for file in drawn:
-        rows = _rows(folder, file, wanted, ROWS // max(1, len(drawn)))
+        try:
+            rows = _rows(folder, file, wanted, ROWS // max(1, len(drawn)))
+        except OSError as error:
+            raise unreachable_table(facts.name, facts.location, refusal(error)) from error
         if rows is None:
             continue
         count = len(next(iter(rows.values()))) if rows else 0
@@ -56,7 +60,9 @@ def _rows(folder: FileSystem, file: DataFile, wanted: Mapping[str, str], most: i
             held = [p for p in wanted.values() if p in parquet.schema_arrow.names]
             groups = _spread(parquet.num_row_groups, GROUPS)
             table = parquet.read_row_groups(groups, columns=held, use_threads=False)
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException) as error:
+        if refusal(error):
+            raise
         return None
     places = _spread(table.num_rows, most)
     return {

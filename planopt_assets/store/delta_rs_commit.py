@@ -64,6 +64,12 @@ def _commit(root: str, name: str, rows: pa.Table, app_id: str, version: int, aft
         table = opened(root, name)
         if table is not None and (table.transaction_version(app_id) or 0) >= version:
             return
+        if table is None and not place(root).keeps_conditions():
+            raise StoreWriteFailed(
+                "this storage ignores the condition of a put (`If-None-Match`), so two writers could lose commits",
+                where=root,
+                fix="use storage that supports conditional writes (see docs/cluster.md): nothing was written",
+            )
         new, number = numbered(rows, max(after, last_number_of(table) if table is not None else 0))
         transactions = [Transaction(app_id, version), *note(number, table.version() + 1 if table is not None else 0)]
         write_deltalake(

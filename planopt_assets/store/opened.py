@@ -14,7 +14,7 @@ from planopt_assets.delta.place import data_files, place
 from planopt_assets.delta.refusals import refusal
 from planopt_assets.errors import NativeUnusable, StoreUnreachable, StoreUnreadable, TableUnreachable, TableUnreadable
 from planopt_assets.errors.store import is_panic
-from planopt_assets.model.location import is_folder
+from planopt_assets.model.location import Reach, is_folder, reach
 from planopt_assets.store.head_files import HeadUnreachable, HeadUnreadable
 from planopt_assets.store.table_heads import changed_files, lost_files, read_table_head, returned_files
 
@@ -57,12 +57,17 @@ def opened(root: str, name: str) -> DeltaTable | None:
 
 
 def unchecked(root: str, name: str) -> DeltaTable | None:
-    """A table as delta-rs opens it. None: it was never written, or is damaged, which is told to those who read rows."""
+    """A table as delta-rs opens it. None: it was never written, or is damaged, which is told to those who read rows.
+
+    Object storage that does not answer is an error: nobody knows what the table holds.
+    """
     from deltalake.exceptions import DeltaError
 
     try:
         return place(f"{root}/{name}").found_table()
-    except (DeltaError, OSError, ValueError):
+    except (DeltaError, OSError, ValueError) as error:
+        if reach(root) is Reach.OBJECTS and (why := refusal(error)):
+            raise unreached(root, name, why) from error
         return None
     except BaseException as error:
         if not is_panic(error):

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planopt_assets.delta.place import data_files, place_of
-from planopt_assets.store.opened import unchecked
+from planopt_assets.delta.refusals import refusal
+from planopt_assets.store.opened import unchecked, unreached
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,9 +30,9 @@ COMPARED = ("plan_artifacts", "runtime_counters", "verdicts", "active_policies")
 
 
 def last_number(root: str) -> int:
-    """The highest number in the tables that are compared. A table that cannot be opened has no say."""
-    tables = (unchecked(root, name) for name in COMPARED)
-    return max((_told(table) for table in tables if table is not None), default=0)
+    """The highest number in the tables that are compared. A damaged one has no say; one out of reach is an error."""
+    tables = ((name, unchecked(root, name)) for name in COMPARED)
+    return max((_told(root, name, table) for name, table in tables if table is not None), default=0)
 
 
 def last_number_of(table: DeltaTable) -> int:
@@ -62,10 +63,12 @@ def numbered(rows: pa.Table, after: int) -> tuple[pa.Table, int]:
     return rows.set_column(rows.column_names.index(COLUMN), COLUMN, pc.fill_null(rows[COLUMN], number)), number
 
 
-def _told(table: DeltaTable) -> int:
+def _told(root: str, name: str, table: DeltaTable) -> int:
     try:
         return last_number_of(table)
-    except OSError:
+    except OSError as error:
+        if why := refusal(error):
+            raise unreached(root, name, why) from error
         return 0  # whoever reads its rows is told
 
 

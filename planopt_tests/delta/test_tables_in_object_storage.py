@@ -139,3 +139,17 @@ def test_a_log_that_stops_being_readable_halfway_is_not_called_damage(
     for part in (".checkpoint.parquet", f"{4:020d}.json"):
         with s3.faulty(Fault(503, "SlowDown", part=part)), pytest.raises(TableUnreachable):
             read_table_facts("sales", location)
+
+
+def test_data_files_out_of_reach_are_not_called_damage(
+    folder: Path, location: str, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"connect_timeout": 1, "timeout": 1, "max_retries": 0, "retry_timeout": 1}
+    monkeypatch.setattr(object_storage, "LIMITS", limits)
+    facts = replace(read_table_facts("sales", str(folder)), location=location)
+    files = read_table_log(facts).files
+    with s3.faulty(Fault(503, "SlowDown", part="/part-")):
+        with pytest.raises(TableUnreachable):
+            read_table_log(facts)
+        with pytest.raises(TableUnreachable):
+            table_sample(LogFiles("sales", location).folder, facts, files, ["id"])

@@ -114,6 +114,32 @@ def test_a_put_that_fails_is_a_write_that_failed(root: str, s3: S3, code: int) -
     assert executions(root) == ["exe-0"]
 
 
+def test_nothing_is_written_while_another_table_cannot_say_its_last_number(root: str, s3: S3) -> None:
+    """The order of rows over tables rests on these numbers."""
+    promote(root)
+    with (
+        s3.faulty(Fault(503, "SlowDown", part="/active_policies/")),
+        pytest.raises(StoreUnreachable, match="table active_policies was not read"),
+    ):
+        append(root, 1)
+    assert executions(root) == ["exe-0"]
+
+
+@pytest.mark.parametrize("part", ["/part-", "_last_checkpoint", "_heads", f"{0:020d}.json"])
+def test_a_store_that_is_out_of_reach_in_part_is_not_called_damaged(root: str, s3: S3, part: str) -> None:
+    with s3.faulty(Fault(503, "SlowDown", part=part)), pytest.raises(StoreUnreachable):
+        executions(root)
+
+
+def test_storage_that_ignores_conditions_gets_no_store(s3: S3) -> None:
+    root = f"{s3.bucket()}/store"
+    with s3.faulty(Fault(unconditional=True)), pytest.raises(StoreWriteFailed, match="ignores the condition"):
+        append(root, 0)
+    assert executions(root) == []
+    append(root, 0)
+    assert executions(root) == ["exe-0"]
+
+
 def test_trouble_that_passes_is_not_noticed(root: str, s3: S3) -> None:
     with s3.faulty(Fault(503, "SlowDown", methods=("GET",), left=2)):
         assert executions(root) == ["exe-0"]
