@@ -54,9 +54,10 @@ class TableStanding:
 
     @property
     def proposals(self) -> tuple[LayoutProposal, ...]:
-        """Those of the last look; a later look at the same version replaces them."""
-        last = self.readiness
-        return tuple(p for p in self.all_proposals if last is not None and p.stamp.run_id == last.stamp.run_id)
+        """Those of the last look that were not applied; a checkpoint leaves the version, so nobody looks again."""
+        last, done = self.readiness, {a.proposal_id for a in self.actions if a.applied}
+        made = (p for p in self.all_proposals if last is not None and p.stamp.run_id == last.stamp.run_id)
+        return tuple(p for p in made if p.id not in done)
 
     @property
     def read_by(self) -> tuple[str, ...]:

@@ -18,7 +18,9 @@ from planopt_assets.loop.run import Run, StageResult, read_standings
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.table_gates import table_ready
 from planopt_assets.loop.table_standing import TableStanding, table_standings
+from planopt_assets.model.maintenance_action import MaintenanceAction
 from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.store.codecs.maintaining import ACTIONS
 from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.no_spark import no_spark
@@ -164,3 +166,13 @@ def test_a_workload_that_only_looks_proposes_nothing(workload: Workload) -> None
     look(only_looks, "run-2")
     assert standings(only_looks)["sales"].readiness is not None
     assert standings(only_looks)["sales"].proposals == ()
+
+
+def test_what_was_applied_is_no_longer_proposed(workload: Workload) -> None:
+    look(workload, "run-2")
+    (proposal,) = [p for p in standings(workload)["sales"].proposals if p.action == "checkpoint"]
+    done = MaintenanceAction("mnt-1", "sales", proposal.table_id, "checkpoint", "applied", "", proposal.id)
+    Run(Workspace(workload, no_spark), "run-3").append("maintain", {ACTIONS: [done]})
+    left = standings(workload)["sales"]
+    assert left.settled  # it was not looked at again
+    assert left.proposals == ()
