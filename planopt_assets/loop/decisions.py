@@ -117,7 +117,8 @@ def _is_about_original(verdict: Verdict) -> bool:
     """Whether it tells how a policy compares with original.
 
     A confirmation that fails takes the policy back, which is remembered. A part that could not be left out without a
-    loss may still be worth trying by itself, once the combination is gone.
+    loss may still be worth trying by itself, once the combination is gone. What an addition brought beyond an accepted
+    policy counts for both together.
     """
     return not verdict.confirms and (verdict.accepted or not verdict.leaves_out)
 

@@ -196,7 +196,7 @@ def _experiment(run: Run, standing: Standing, candidates: list[Candidate], purpo
         rules=run.rules,
         error=standing.error_budget if purpose != "confirm" else None,
         baseline=run.workspace.arm(_baseline(standing, purpose)),
-        look=_look(run, standing.query_id) if purpose in ("try", "add") else None,
+        look=_look(run, standing.query_id) if purpose != "confirm" else None,
     )
 
 
