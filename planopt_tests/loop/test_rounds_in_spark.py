@@ -20,9 +20,9 @@ from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
-PARTITIONS, OPEN_COST = "spark.sql.shuffle.partitions", "spark.sql.files.openCostInBytes"
+PARTITIONS, PARALLEL = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.parallelismFirst"
 FEWER = Policy.of({PARTITIONS: "2"})
-WHOLE = Policy.of({PARTITIONS: "2", OPEN_COST: "65536"})
+WHOLE = Policy.of({PARTITIONS: "2", PARALLEL: "false"})
 
 
 def fewer_partitions(evidence: Evidence) -> Answer:
@@ -32,19 +32,19 @@ def fewer_partitions(evidence: Evidence) -> Answer:
     return propose({PARTITIONS: "2"}, "there are many", saved_cpu_ns=10**9, arithmetic={})
 
 
-def cheaper_files(evidence: Evidence) -> Answer:
+def larger_reads(evidence: Evidence) -> Answer:
     """Only where a plan was seen to shuffle into two partitions: under the policy that was accepted before."""
     (execution,) = evidence.executions
-    if [e.partitions for e in execution.exchanges] != [2] or evidence.setting(OPEN_COST) == "65536":
+    if [e.partitions for e in execution.exchanges] != [2] or evidence.setting(PARALLEL) == "false":
         return no_change("not yet", {})
-    return propose({OPEN_COST: "65536"}, "the shuffle is small by now", saved_cpu_ns=10**9, arithmetic={})
+    return propose({PARALLEL: "false"}, "the shuffle is small by now", saved_cpu_ns=10**9, arithmetic={})
 
 
 @pytest.fixture(scope="module")
 def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workload, Run]]:
     """One run in mode auto, with these two rules in the place of planopt's own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decide_module, "RULES", (("fewer", fewer_partitions), ("cheaper", cheaper_files)))
+        patch.setattr(decide_module, "RULES", (("fewer", fewer_partitions), ("larger", larger_reads)))
         workload = workload_of(make_tables(tmp_path_factory.mktemp("rounds"), rows=40_000), [BY_SHOP], mode="auto")
         yield workload, run_all(workload)
 
