@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.decide import cannot_tell, decide
 from planopt_assets.decide.history import PastVerdicts
+from planopt_assets.loop.cost_models import prices_of
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.verdict import NOT_TRIED
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 def decisions_for(
     workload: Workload, snapshot: Snapshot, standing: Standing, base: Verdict | None = None
 ) -> tuple[Decision, ...]:
-    """One per rule, or the one that says why nothing can be told.
+    """One per rule, or the one that says why nothing can be told. Asked again, they go by the prices that they name.
 
     `base` is the accepted verdict that the round starts from. None: it starts from original.
     """
@@ -47,7 +49,9 @@ def decisions_for(
         query.runs_per_day,
         workload.objective,
     )
-    now = standing.artifacts[-1].stamp.second
+    before = base.policy if base else ORIGINAL
+    prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before))
+    evidence, now = replace(evidence, prices=prices), standing.artifacts[-1].stamp.second
     if base is not None:
         now = max(now, base.stamp.second)
         shown = _shown(snapshot, base, len(evidence.executions))
