@@ -17,7 +17,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
-from planopt_assets.decide.prices import CPU_PER_QUERY_NS, dearness, execution_cpu_ns, stage_cpu_ns
+from planopt_assets.decide.prices import dearness, execution_cpu_ns, stage_cpu_ns
+from planopt_assets.model.cost_model import GIVEN, Prices
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Stage
 
@@ -40,11 +41,13 @@ class Bound:
 
 def gain_bound(evidence: Evidence, nodes: Collection[int]) -> Bound:
     """The bound of a change that touches these operators, over all bindings. No operators means all."""
-    bounds = [_execution_bound(e, evidence.cores, nodes) for e in evidence.executions]
+    bounds = [_execution_bound(e, evidence.cores, nodes, evidence.prices) for e in evidence.executions]
     return sum(bounds, Bound(0, 0, 0))
 
 
-def critical_path(stages: Sequence[Stage], cores: int, free: Collection[int] = ()) -> tuple[int, tuple[int, ...]]:
+def critical_path(
+    stages: Sequence[Stage], cores: int, free: Collection[int] = (), prices: Prices = GIVEN
+) -> tuple[int, tuple[int, ...]]:
     """The longest chain of stages, in nanoseconds and as stage numbers. Stages in `free` cost nothing.
 
     >>> scan = Stage(0, feeds=(), tasks=4, rows=1_000_000, files=0, shuffle_partitions=0)
@@ -57,32 +60,32 @@ def critical_path(stages: Sequence[Stage], cores: int, free: Collection[int] = (
     for index in TopologicalSorter(graph).static_order():
         # On a tie the chain with the lower stage numbers wins, so the answer is always the same.
         before = min((longest[f] for f in graph[index]), key=lambda c: (-c[0], c[1]), default=(0, ()))
-        own = 0 if index in free else stage_wall_ns(by_index[index], cores)
+        own = 0 if index in free else stage_wall_ns(by_index[index], cores, prices)
         longest[index] = (before[0] + own, (*before[1], index))
     return min(longest.values(), key=lambda c: (-c[0], c[1]), default=(0, ()))
 
 
-def stage_wall_ns(stage: Stage, cores: int) -> int:
+def stage_wall_ns(stage: Stage, cores: int, prices: Prices = GIVEN) -> int:
     """Wall clock of a stage: its tasks share the cores. With fewer tasks than cores, some cores are idle."""
-    return stage_cpu_ns(stage) // max(1, min(cores, stage.tasks))
+    return stage_cpu_ns(stage, prices) // max(1, min(cores, stage.tasks))
 
 
-def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection[int]) -> Bound:
-    stages, share = execution.stages, dearness(execution)
+def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection[int], prices: Prices) -> Bound:
+    stages, share = execution.stages, dearness(execution, prices)
     if not stages:
-        whole = execution_cpu_ns(execution)
+        whole = execution_cpu_ns(execution, prices)
         return Bound(whole, whole, whole)  # stages are unknown, so only the whole query is a safe bound
     touched = {s.index for s in stages if set(s.nodes) & set(nodes)}
     if not touched:  # no operators given, or none of them in this binding's plan: the bound must never be too low
         touched = {s.index for s in stages}
-    wall = _wall_ns(stages, cores)
+    wall = _wall_ns(stages, cores, (), prices)
     return Bound(
-        round(share * sum(stage_cpu_ns(s) for s in stages if s.index in touched)),
-        round(share * (wall - _wall_ns(stages, cores, touched))),
-        CPU_PER_QUERY_NS + round(share * wall),
+        round(share * sum(stage_cpu_ns(s, prices) for s in stages if s.index in touched)),
+        round(share * (wall - _wall_ns(stages, cores, touched, prices))),
+        prices.query_ns + round(share * wall),
     )
 
 
-def _wall_ns(stages: Sequence[Stage], cores: int, free: Collection[int] = ()) -> int:
-    work = sum(stage_cpu_ns(s) for s in stages if s.index not in free)
-    return max(critical_path(stages, cores, free)[0], work // cores)
+def _wall_ns(stages: Sequence[Stage], cores: int, free: Collection[int], prices: Prices) -> int:
+    work = sum(stage_cpu_ns(s, prices) for s in stages if s.index not in free)
+    return max(critical_path(stages, cores, free, prices)[0], work // cores)

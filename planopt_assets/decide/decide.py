@@ -13,6 +13,7 @@ from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.materiality import immaterial
 from planopt_assets.decide.prices import PRICED
 from planopt_assets.decide.rules import RULES
+from planopt_assets.model.cost_model import GIVEN
 from planopt_assets.model.decision import Decision, DecisionKind
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
@@ -91,6 +92,8 @@ def _settle(rule: str, answer: Answer, asked: _Asked) -> Decision:
     kind: DecisionKind = answer.kind
     reason, saving, arithmetic = answer.reason, 0, {"finding": answer.reason, **dict(answer.arithmetic)}
     after, evidence_ids = evidence.policy, evidence.observation_ids
+    if evidence.prices != GIVEN:
+        arithmetic["prices"] = evidence.prices.id
     if kind == "proposal":
         wanted = evidence.policy.merged(answer.change)
         vetoes = objections(answer.change, asked.limits)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer
 from planopt_assets.decide.critical_path import gain_bound
-from planopt_assets.decide.prices import CPU_PER_QUERY_NS, modelled_cpu_ns, query_cpu_ns
+from planopt_assets.decide.prices import modelled_cpu_ns, query_cpu_ns
 from planopt_assets.model.evidence import Evidence
 
 HORIZON_DAYS = 30  # how long a policy is expected to stay in force
 EXPECTED_EXECUTIONS = 10  # of both sides: a first run and three pairs are 7; what is not settled then takes more
 FLOOR_SHARE = 0.02  # of the query's cost; below it no trial can tell the gain from noise
-INSENSITIVE_CPU_NS = 120_000_000  # per binding: five sixths of it are planning and start
+INSENSITIVE_CPU_NS = 20_000_000  # of work per binding, beside planning and start: there is nothing to save
 
 Arithmetic = dict[str, int | float | str]
 
@@ -81,7 +81,8 @@ def insensitive(evidence: Evidence) -> str | None:
     Worked: 25 rows from one file in 2 tasks: 100 ms to plan and start, 12 ms of work. There is nothing to save.
     """
     cpu, bindings = modelled_cpu_ns(evidence), len(evidence.executions)
-    if cpu >= INSENSITIVE_CPU_NS * bindings:
+    work_ns = cpu - evidence.prices.query_ns * bindings
+    if work_ns >= INSENSITIVE_CPU_NS * bindings:
         return None
-    work = (cpu - CPU_PER_QUERY_NS * bindings) / 1e6
+    work = work_ns / 1e6
     return f"insensitive: its work is about {work:.0f} ms of {cpu / 1e6:.0f} ms CPU, the rest is planning and start"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.decide import cannot_tell, decide
 from planopt_assets.decide.history import PastVerdicts
+from planopt_assets.loop.cost_models import prices_of
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import in_force
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 def decisions_for(
     workload: Workload, snapshot: Snapshot, standing: Standing, base: Verdict | None = None
 ) -> tuple[Decision, ...]:
-    """One per rule, or the one that says why nothing can be told.
+    """One per rule, or the one that says why nothing can be told. Asked again, they go by the prices that they name.
 
     `base` is the accepted verdict that the round starts from. None: it starts from original.
     """
@@ -51,7 +53,9 @@ def decisions_for(
         query.runs_per_day,
         workload.objective,
     )
-    now = standing.artifacts[-1].stamp.second
+    before = base.policy if base else ORIGINAL
+    prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before))
+    evidence, now = replace(evidence, prices=prices), standing.artifacts[-1].stamp.second
     if base is not None:
         now = max(now, base.stamp.second)
         shown = _shown(snapshot, base, len(evidence.executions))
@@ -122,7 +126,8 @@ def _is_about_original(verdict: Verdict, held: Policy, gone: Collection[str]) ->
     """Whether it tells how a policy compares with original, or was taken back, which is remembered too.
 
     A confirmation that fails takes the policy back. A part that could not be left out without a loss may still be worth
-    trying by itself, once the combination is gone. So may what was better than a combination that is gone.
+    trying by itself, once the combination is gone. So may what was better than a combination that is gone. What an
+    addition brought beyond an accepted policy counts for both together.
     """
     if verdict.confirms:
         return False

@@ -59,7 +59,11 @@ def explained(
 
 
 def thresholds_of(run: Run) -> Thresholds:
-    """What counts as little pruning, learned from the store once it holds enough scans."""
+    """What counts as little pruning, learned from the store once it holds enough scans; asked once a stage."""
+    return run.snapshot.once("pruning thresholds", lambda: _learned(run))
+
+
+def _learned(run: Run) -> Thresholds:
     if run.snapshot.table("scan_outcomes", ["scan"]).num_rows < AT_LEAST:
         return Thresholds()  # no group can be large enough: not worth a Spark job
     return Thresholds(learned_thresholds(run.workspace.spark, run.workload.store))

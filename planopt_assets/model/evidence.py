@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planopt_assets.model.cost_model import GIVEN, Prices
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.signals import Aggregation, Exchange, Join, PythonFunction, Scan, Spill, Stage
@@ -40,6 +41,7 @@ class Evidence:
     executions: tuple[ObservedExecution, ...]  # one per binding
     runs_per_day: float
     objective: Objective = "cpu"  # the metric that a better plan lowers
+    prices: Prices = GIVEN  # of work in this environment
 
     @property
     def cores(self) -> int:

@@ -71,10 +71,10 @@ class TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class SharedContent:
-    """A planning environment or a rulepack, stored once for all observations that share it: a row of `provenance`."""
+    """What many rows share, stored once: a planning environment, a rulepack or a cost model; a row of `provenance`."""
 
-    query_id: str  # of the observation that saw it first
-    kind: str  # planning_env | rulepack
+    query_id: str  # of the observation or decision that had it first
+    kind: str  # planning_env | rulepack | cost_model
     hash: str
     content: str  # JSON
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, propose
@@ -25,6 +27,7 @@ from planopt_assets.model.trial import Trial, TrialRow
 from planopt_assets.model.verdict import Verdict
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.promote.confirmation import confirmation
+from planopt_assets.replan.candidates import Proposed, combination, next_singles
 from planopt_assets.store.codecs.deciding import TRIAL_ROWS
 from planopt_assets.store.codecs.forms import dumped
 from planopt_tests.decide.cases import WORKED
@@ -263,3 +266,41 @@ def test_the_stage_tells_the_best_of_all_rounds_and_all_trials() -> None:
     )
     assert results["q"].markdown == "one\n\ntwo\n\nthree"
     assert not _add(results, StageResult("q", False, "nothing"))
+
+
+# It ends
+
+CHANGES = [Policy.of({f"spark.knob.{name}": "1"}) for name in "abcd"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_whatever_is_accepted_the_rounds_end_with_every_policy_asked_about_once(data: st.DataObject) -> None:
+    """A loop of decide, replan and validate over rules that always propose what is not set yet."""
+    found, asked = standing(decisions=[]), list[Policy]()
+    for _ in range(200):
+        base = found.base_policy
+        if not found.decided:
+            asked.append(base)
+            wanted = [c for c in CHANGES if not c.within(base)]
+            told = [beyond(base.merged(c), base) for c in wanted] or [nothing_beyond(base)]
+            found = replace(found, decisions=[*found.decisions, *told])
+        elif not found.replanned:
+            proposed, tried = [Proposed.of(d) for d in found.this_round if d.proposes], found.tried
+            planned = [p for p, _ in next_singles(proposed, tried)]
+            tried |= {p.id: "kept" for p in planned}
+            together = combination(proposed, tried)
+            planned += [together[0]] if together else []
+            kept = [candidate(p, kept=data.draw(st.booleans())) for p in planned]
+            found = replace(found, candidates=[*found.candidates, *kept])
+        elif found.unjudged:
+            one = found.unjudged[0]
+            outcome = data.draw(st.sampled_from(["accept", "reject", "inconclusive"]))
+            high = 0.9 * (found.base.gain.high if found.base and found.base.gain else 1.0)
+            given_ = verdict(one.policy, outcome, gain_high=high, purpose="add" if found.base else "try")
+            found = replace(found, verdicts=[*found.verdicts, given_])
+        else:
+            break
+    assert found.settled
+    assert len(asked) == len(set(asked))
+    assert asked[0] == ORIGINAL

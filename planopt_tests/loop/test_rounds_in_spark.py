@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, no_change, propose
+from planopt_assets.loop import experiment
 from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.run import Run, read_standings
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.verdict import Gain, Judgement
 from planopt_assets.model.workload import Workload
+from planopt_assets.validate.judge import judge
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.one_pass import BY_SHOP, run_all
 from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
 
-PARTITIONS, OPEN_COST = "spark.sql.shuffle.partitions", "spark.sql.files.openCostInBytes"
+PARTITIONS, PARALLEL = "spark.sql.shuffle.partitions", "spark.sql.adaptive.coalescePartitions.parallelismFirst"
 FEWER = Policy.of({PARTITIONS: "2"})
-WHOLE = Policy.of({PARTITIONS: "2", OPEN_COST: "65536"})
+WHOLE = Policy.of({PARTITIONS: "2", PARALLEL: "false"})
 
 
 def fewer_partitions(evidence: Evidence) -> Answer:
@@ -32,19 +37,26 @@ def fewer_partitions(evidence: Evidence) -> Answer:
     return propose({PARTITIONS: "2"}, "there are many", saved_cpu_ns=10**9, arithmetic={})
 
 
-def cheaper_files(evidence: Evidence) -> Answer:
+def larger_reads(evidence: Evidence) -> Answer:
     """Only where a plan was seen to shuffle into two partitions: under the policy that was accepted before."""
     (execution,) = evidence.executions
-    if [e.partitions for e in execution.exchanges] != [2] or evidence.setting(OPEN_COST) == "65536":
+    if [e.partitions for e in execution.exchanges] != [2] or evidence.setting(PARALLEL) == "false":
         return no_change("not yet", {})
-    return propose({OPEN_COST: "65536"}, "the shuffle is small by now", saved_cpu_ns=10**9, arithmetic={})
+    return propose({PARALLEL: "false"}, "the shuffle is small by now", saved_cpu_ns=10**9, arithmetic={})
+
+
+def a_fifth_less(*pairs: Any, **how: Any) -> Judgement | None:
+    """The judge, with a gain that no clock was asked for."""
+    said = judge(*pairs, **how)
+    return said and replace(said, gain=Gain("cpu", 0.8, 0.7, 0.9, 0.99))
 
 
 @pytest.fixture(scope="module")
 def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workload, Run]]:
     """One run in mode auto, with these two rules in the place of planopt's own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decide_module, "RULES", (("fewer", fewer_partitions), ("cheaper", cheaper_files)))
+        patch.setattr(decide_module, "RULES", (("fewer", fewer_partitions), ("larger", larger_reads)))
+        patch.setattr(experiment, "judge", a_fifth_less)
         workload = workload_of(make_tables(tmp_path_factory.mktemp("rounds"), rows=40_000), [BY_SHOP], mode="auto")
         yield workload, run_all(workload)
 
@@ -56,6 +68,7 @@ def test_one_run_accepts_a_policy_and_then_an_addition_to_it(done: tuple[Workloa
     assert told == {FEWER.id: ("try", "accept", True), WHOLE.id: ("add", "accept", True)}
     (addition,) = [v for v in verdicts if v["purpose"] == "add"]
     assert addition["reason"].startswith("beyond shuffle.partitions=2: ")
+    assert addition["gain_ratio"] == pytest.approx(0.8 * 0.8)  # as compared with original
 
 
 def test_the_addition_met_the_accepted_policy_and_not_original(done: tuple[Workload, Run]) -> None:

@@ -10,7 +10,6 @@ Worked: 64 MiB on 64 cores are read in 64 partitions of 1 MiB. With a minimum of
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.prices import CPU_PER_TASK_NS
 from planopt_assets.decide.row_prices import MIB
 from planopt_assets.decide.setting_in_force import switched_on
 from planopt_assets.decide.shuffle_settings import (
@@ -56,7 +55,7 @@ def coalesce_reads(evidence: Evidence) -> Answer:
         "tasks_now": now,
         "tasks_predicted": then,
         "tiny_bytes": TINY,
-        "cpu_ns_per_task": CPU_PER_TASK_NS,
+        "cpu_ns_per_task": evidence.prices.saved_task_ns,
     }
     if not tiny and len(reads) < len(exchanges):
         untold = len(exchanges) - len(reads)
@@ -72,6 +71,6 @@ def coalesce_reads(evidence: Evidence) -> Answer:
     return propose(
         {MIN_SIZE: str(TARGET)},
         f"{now} tasks read {sum(x.bytes_written for x, _ in tiny):,} bytes of shuffles; merged, {then} are enough",
-        saved_cpu_ns=(now - then) * CPU_PER_TASK_NS,
+        saved_cpu_ns=(now - then) * evidence.prices.saved_task_ns,
         arithmetic=facts,
     )

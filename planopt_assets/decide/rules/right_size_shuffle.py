@@ -14,7 +14,6 @@ wins if reads are coalesced, and changing the other would have no effect.
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer, no_change, propose
-from planopt_assets.decide.prices import CPU_PER_BLOCK_NS
 from planopt_assets.decide.shuffle_settings import partitions_knob
 from planopt_assets.model.evidence import Evidence
 
@@ -45,7 +44,7 @@ def right_size_shuffle(evidence: Evidence) -> Answer:
         "partitions_target": target,
         "writing_tasks": writers,
         "blocks_saved": saved_blocks,
-        "cpu_ns_per_block": CPU_PER_BLOCK_NS,
+        "cpu_ns_per_block": evidence.prices.saved_block_ns,
     }
     if current < target * WORTH_A_LOOK:
         return no_change(f"{current} partitions already fit the largest shuffle ({largest:,} bytes)", arithmetic)
@@ -53,6 +52,6 @@ def right_size_shuffle(evidence: Evidence) -> Answer:
         {knob: str(target)},
         f"the largest shuffle is {largest:,} bytes: {target} partitions hold it, "
         f"{current} only add {saved_blocks:,} small blocks",
-        saved_cpu_ns=saved_blocks * CPU_PER_BLOCK_NS,
+        saved_cpu_ns=saved_blocks * evidence.prices.saved_block_ns,
         arithmetic=arithmetic,
     )

@@ -62,8 +62,9 @@ def right_size_splits(evidence: Evidence) -> Answer:
         return no_change("no scan read any file", {"scans": 0})
     cores, now = evidence.cores, sum(s.splits for s in scans)
     files = sum(s.files for s in scans)
-    packed = _packed(scans, open_cost, max_bytes, cores)
-    cuts = [packed, _larger_pieces(scans, open_cost, max_bytes, cores)]
+    task_ns = evidence.prices.saved_task_ns
+    packed = _packed(scans, open_cost, max_bytes, cores, task_ns)
+    cuts = [packed, _larger_pieces(scans, open_cost, max_bytes, cores, task_ns)]
     idle = _more_tasks(scans, open_cost, max_bytes, cores) if in_force(evidence, MIN_NUMBER) is None else None
     if evidence.objective == "latency":
         cuts.append(idle)
@@ -77,7 +78,7 @@ def right_size_splits(evidence: Evidence) -> Answer:
         "largest_piece_now": max_bytes,
         "tasks_now": now,
         "tasks_predicted": best.tasks if best else _tasks(scans, LOW_OPEN_COST, max_bytes, cores),
-        "cpu_ns_per_task": CPU_PER_TASK_NS,
+        "cpu_ns_per_task": task_ns,
     }
     if best is not None:
         reason = f"{now} scan tasks read {files:,} {best.words}"
@@ -98,16 +99,16 @@ def right_size_splits(evidence: Evidence) -> Answer:
     return no_change(f"the {now} scan tasks are as few as the cores and the bytes allow", arithmetic)
 
 
-def _packed(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int) -> Cut | None:
+def _packed(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int, task_ns: int) -> Cut | None:
     """Small files, with a realistic open cost."""
     if open_cost <= LOW_OPEN_COST:
         return None
     then, now = _tasks(scans, LOW_OPEN_COST, max_bytes, cores), sum(s.splits for s in scans)
     words = f"small files; with a lower open cost, {then} tasks are enough"
-    return Cut(OPEN_COST, LOW_OPEN_COST, then, (now - then) * CPU_PER_TASK_NS, words)
+    return Cut(OPEN_COST, LOW_OPEN_COST, then, (now - then) * task_ns, words)
 
 
-def _larger_pieces(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int) -> Cut | None:
+def _larger_pieces(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int, task_ns: int) -> Cut | None:
     """Large files that a session splits far smaller than usual."""
     if max_bytes * 2 > USUAL_PIECE:
         return None
@@ -115,7 +116,7 @@ def _larger_pieces(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores:
     if then < ROUNDS * cores or now < 2 * then:
         return None
     words = f"files in pieces of {max_bytes:,} bytes; {then} larger ones keep every core busy"
-    return Cut(MAX_BYTES, USUAL_PIECE, then, (now - then) * CPU_PER_TASK_NS, words)
+    return Cut(MAX_BYTES, USUAL_PIECE, then, (now - then) * task_ns, words)
 
 
 def _more_tasks(scans: Sequence[Scan], open_cost: int, max_bytes: int, cores: int) -> Cut | None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from planopt_assets.loop.cost_models import new_model
 from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.decision import Decision
 from planopt_assets.model.records import Edge
 from planopt_assets.store.codecs.deciding import DECISIONS, EDGES
+from planopt_assets.store.codecs.observing import SHARED
 from planopt_assets.store.lineage import edges
 
 STAGE = "decide"
@@ -44,7 +46,8 @@ def _ask(run: Run, query_ids: Sequence[str], once: str) -> list[StageResult]:
             lineage += edges(standing.query_id, STAGE, decision.id, decision.evidence_ids)
         results.append(_result(standing.query_id, decisions))
         run.progress(STAGE, standing.query_id, results[-1].summary)
-    run.append(once, {EDGES: lineage, DECISIONS: decided})
+    model = new_model(run.snapshot, decided[0].query_id) if decided else []
+    run.append(once, {SHARED: model, EDGES: lineage, DECISIONS: decided})
     return results
 
 

@@ -60,8 +60,12 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 
 
 def _one_round(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
+    """What is in force is asked about in the first round alone: each of its answers is for another night."""
     steps = run.steps(STAGE, query_ids)
-    return try_candidates(run, [(s, _asked(s) if step.needed else [], step) for s, step in steps])
+    asked = [(s, _asked(s) if step.needed else [], step) for s, step in steps]
+    if run.round > 1:
+        asked = [(s, [one for one in ones if one[1] in ("try", "add")], step) for s, ones, step in asked]
+    return try_candidates(run, asked)
 
 
 def _add(results: dict[str, StageResult], more: StageResult) -> bool:
@@ -202,7 +206,7 @@ def _experiment(
         rules=run.rules,
         error=error if purpose != "confirm" else None,
         baseline=run.workspace.arm(_baseline(standing, purpose)),
-        look=_look(run, standing.query_id) if purpose in ("try", "add") else None,
+        look=_look(run, standing.query_id) if purpose != "confirm" else None,
         in_force=in_force(standing.chain),
     )
 

@@ -1,0 +1,106 @@
+"""Prices fitted to executions: they find what work costs, keep what nobody knows, and are moved by no outlier."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, ENOUGH_QUERIES, FARTHEST, error, fitted
+from planopt_assets.model.cost_model import GIVEN, Prices, Work
+
+pytestmark = pytest.mark.fast
+
+TRUE = Prices(row_ns=300, file_ns=3_000_000, task_ns=9_000_000, block_ns=450_000, query_ns=250_000_000)
+
+
+def ran(queries: int = 20, runs: int = 6, *, noise: float = 0.05, seed: int = 7) -> list[Work]:
+    """Executions whose CPU is that of the true prices, more or less; every second one with few partitions."""
+    draw, found = random.Random(seed), []
+    for query in range(queries):
+        rows, files, tasks = draw.randrange(10**5, 10**7), draw.randrange(1, 200), draw.randrange(4, 400)
+        for run in range(runs):
+            blocks = tasks * (200 if run % 2 else 2)
+            cpu = TRUE.query_ns + TRUE.of(rows=rows, files=files, tasks=tasks, blocks=blocks)
+            found.append(Work(f"q{query}", round(cpu * draw.gauss(1, noise)), rows, files, tasks, blocks))
+    return found
+
+
+def test_the_fit_comes_nearer_than_the_given_prices() -> None:
+    found = fitted(ran())
+    assert found is not None
+    assert found.error is not None
+    assert found.prior_error is not None
+    assert found.error < 1.1 < 1.5 < found.prior_error
+    assert found.row_ns == pytest.approx(TRUE.row_ns, rel=0.3)
+    assert found.block_ns == pytest.approx(TRUE.block_ns, rel=0.3)
+    assert (found.executions, found.queries) == (120, 20)
+
+
+def test_executions_of_a_busy_machine_move_it_little() -> None:
+    work = ran()
+    busy = [replace(w, cpu_ns=8 * w.cpu_ns) if n % 10 == 0 else w for n, w in enumerate(work)]
+    quiet, disturbed = fitted(work), fitted(busy)
+    assert quiet is not None
+    assert disturbed is not None
+    assert error(work, disturbed) < 1.25
+    assert disturbed.block_ns == pytest.approx(quiet.block_ns, rel=0.5)
+
+
+def test_a_query_that_ran_a_thousand_times_does_not_decide_alone() -> None:
+    work = ran()
+    often = [*work, *[replace(work[0], cpu_ns=5 * work[0].cpu_ns)] * 1000]
+    found = fitted(often)
+    assert found is not None
+    assert error(work, found) < 1.25
+
+
+def test_what_no_execution_did_keeps_its_price() -> None:
+    found = fitted([replace(w, files=0, cpu_ns=w.cpu_ns - w.files * TRUE.file_ns) for w in ran()])
+    assert found is not None
+    assert found.file_ns == GIVEN.file_ns
+
+
+@pytest.mark.parametrize(
+    "work", [ran()[: ENOUGH_EXECUTIONS - 1], ran(ENOUGH_QUERIES - 1, 100)], ids=["few executions", "few queries"]
+)
+def test_too_little_is_not_fitted(work: list[Work]) -> None:
+    assert fitted(work) is None
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(
+        st.builds(
+            Work,
+            st.sampled_from([f"q{n}" for n in range(9)]),
+            st.integers(1, 10**12),
+            *(st.integers(0, limit) for limit in (10**9, 10**5, 10**5, 10**7)),
+        ),
+        min_size=ENOUGH_EXECUTIONS,
+        max_size=90,
+    )
+)
+def test_whatever_was_measured_prices_stay_within_reach_of_the_given_ones(work: list[Work]) -> None:
+    found = fitted(work)
+    if found is not None:
+        for name in ("row_ns", "file_ns", "task_ns", "block_ns", "query_ns"):
+            given_price = getattr(GIVEN, name)
+            assert given_price / FARTHEST * 0.99 <= getattr(found, name) <= given_price * FARTHEST * 1.01
+
+
+def test_the_same_work_gives_the_same_id_and_other_work_another_one() -> None:
+    first, again, other = fitted(ran()), fitted(ran()), fitted(ran(seed=8))
+    assert first is not None
+    assert again is not None
+    assert other is not None
+    assert first.id == again.id != other.id
+    assert Prices.from_json(first.to_json()) == first
+
+
+def test_a_saving_is_half_of_a_fitted_price_and_never_below_the_given_one() -> None:
+    assert (TRUE.saved_block_ns, TRUE.saved_task_ns) == (225_000, 5_000_000)
+    assert (GIVEN.saved_block_ns, GIVEN.saved_task_ns) == (GIVEN.block_ns, GIVEN.task_ns)
