@@ -188,7 +188,9 @@ class Standing:
     def _tried_from(self, base: Policy) -> Tried:
         """As a round sees it: what was accepted before, and does not add to its base, is no answer of this round."""
         judged: dict[Policy, str] = {v.policy: v.outcome for v in self.verdicts}
-        planned = {c.policy: "kept" if c.kept else "dropped" for c in self.candidates}
+        planned = {
+            c.policy: "kept" if c.kept else "dropped" for c in self.candidates if c.id not in self._only_confirmed
+        }
         found = {policy: judged.get(policy, state) for policy, state in planned.items()}
         return {
             policy.id: state
@@ -209,14 +211,21 @@ class Standing:
 
     @property
     def unjudged(self) -> list[Candidate]:
-        """Candidates that nothing was said about on these inputs. To confirm the policy in force is to say something.
-
-        A suspended one needs a trial that can put it in force again: a confirmation cannot.
-        """
+        """Candidates without a verdict. The policy in force that was only measured again is one if others are."""
         judged = {v.candidate_id for v in self.verdicts}
-        if not self.suspended:
-            judged |= {v.candidate_id for v in self.past_verdicts if v.confirms}
-        return [c for c in self.candidates if c.kept and c.id not in judged and c.policy not in self.without_a_part]
+        found = [c for c in self.candidates if c.kept and c.id not in judged and c.policy not in self.without_a_part]
+        return [] if {c.id for c in found} <= self._only_confirmed else found
+
+    @property
+    def _only_confirmed(self) -> frozenset[str]:
+        """Candidates that were planned to measure the policy in force again. It needs no trial for its own sake.
+
+        A suspended one does: no confirmation puts it in force again.
+        """
+        if self.suspended:
+            return frozenset()
+        tried = {v.candidate_id for v in self.verdicts}
+        return frozenset(v.candidate_id for v in self.past_verdicts if v.confirms and v.candidate_id not in tried)
 
     @property
     def to_confirm(self) -> Candidate | None:

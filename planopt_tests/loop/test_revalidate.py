@@ -13,7 +13,7 @@ from planopt_assets.loop.stages import revalidate as stage
 from planopt_assets.loop.stages.revalidate import revalidate_step
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES
-from planopt_tests.rows import FEWER, candidate, decision, promotion, standing, verdict
+from planopt_tests.rows import FEWER, OTHER, candidate, decision, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -53,6 +53,16 @@ def test_what_was_measured_again_is_not_tried_once_more_by_the_next_run() -> Non
     assert (after.unjudged, after.settled) == ([], True)
     assert replace(after, suspended="sales grew").unjudged == [candidate(FEWER)]
     assert replace(IN_FORCE, **known).unjudged == [candidate(FEWER)]
+
+
+def test_it_keeps_no_proposal_from_being_planned_and_meets_it_as_an_arm() -> None:
+    given = verdict(FEWER, purpose="confirm")
+    proposes = replace(IN_FORCE, decisions=[decision(policy=OTHER)], past_verdicts=[given])
+    assert not replace(proposes, candidates=[candidate(FEWER)]).replanned
+    both = replace(proposes, candidates=[candidate(FEWER), candidate(OTHER)])
+    assert both.unjudged == [candidate(FEWER), candidate(OTHER)]
+    done = [verdict(FEWER), verdict(OTHER, "reject")]
+    assert replace(both, verdicts=done, past_verdicts=[given, *done]).settled
 
 
 def test_a_policy_that_is_planned_for_it_comes_from_its_promotion(monkeypatch: pytest.MonkeyPatch) -> None:
