@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyarrow.fs import FileInfo, FileSystemHandler, FileType
 
 from planopt_assets.delta.object_storage import asked
+from planopt_assets.delta.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSelector
@@ -24,10 +25,11 @@ LISTED_FILES = 16
 
 
 class ObjectFiles(FileSystemHandler):
-    """By paths relative to a place."""
+    """By paths relative to a place. Some may be fetched at once, as far as they are small."""
 
-    def __init__(self, place: Objects) -> None:
+    def __init__(self, place: Objects, fetched: Sequence[str] = ()) -> None:
         self._place = place
+        self._fetched = dict(zip(fetched, side_by_side(self._fetch, fetched), strict=True))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ObjectFiles) and other._place.location == self._place.location
@@ -64,17 +66,22 @@ class ObjectFiles(FileSystemHandler):
         return [FileInfo(f"{above}{name}", FileType.File, size=size) for name, size in sizes.items()]
 
     def open_input_file(self, path: str) -> Any:
+        found = self._fetched.get(path) or self._fetch(path)
+        if isinstance(found, bytes):
+            return pa.BufferReader(found)
+        return pa.PythonFile(_Parts(self._place, path, found), mode="r")
+
+    def open_input_stream(self, path: str) -> Any:
+        return self.open_input_file(path)
+
+    def _fetch(self, path: str) -> bytes | int:
+        """The content of a file, or the size of a large one."""
         import obstore
 
         with asked():
             found = obstore.get(self._place.store, self._place.key(path))
             size = found.meta["size"]
-            if size <= WHOLE_BYTES:
-                return pa.BufferReader(bytes(found.bytes()))
-        return pa.PythonFile(_Parts(self._place, path, size), mode="r")
-
-    def open_input_stream(self, path: str) -> Any:
-        return self.open_input_file(path)
+            return bytes(found.bytes()) if size <= WHOLE_BYTES else size
 
     def _not_here(self, *_: Any) -> NoReturn:
         raise NotImplementedError("object storage is written by delta-rs and by the place itself")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from planopt_assets.delta.place import place
 from planopt_assets.model.location import Reach, reach
-from planopt_assets.store.opened import open_sound
+from planopt_assets.store.opened import first_line, open_sound, unread
 from planopt_assets.store.schemas import TABLES
 
 if TYPE_CHECKING:
@@ -53,4 +55,8 @@ def _scans(spark: SparkSession, root: str, files: Sequence[str]) -> DataFrame:
     location = f"{root}/{_TABLE}"
     if reach(location) is not Reach.OBJECTS:
         return spark.read.format("delta").load(location)
-    return spark.createDataFrame(place(location).dataset(files, TABLES[_TABLE]).to_table(columns=_READ))
+    try:
+        rows = place(location).dataset(files, TABLES[_TABLE]).to_table(columns=_READ)
+    except (OSError, pa.ArrowException) as error:
+        raise unread(root, _TABLE, first_line(error), error) from error
+    return spark.createDataFrame(rows)

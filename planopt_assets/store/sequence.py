@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.place import data_files, place_of
 from planopt_assets.delta.refusals import refusal
+from planopt_assets.delta.side_by_side import side_by_side
+from planopt_assets.errors import TableUnreachable, TableUnreadable
 from planopt_assets.store.opened import unchecked, unreached
 
 if TYPE_CHECKING:
@@ -31,8 +34,7 @@ COMPARED = ("plan_artifacts", "runtime_counters", "verdicts", "active_policies")
 
 def last_number(root: str) -> int:
     """The highest number in the tables that are compared. A damaged one has no say; one out of reach is an error."""
-    tables = ((name, unchecked(root, name)) for name in COMPARED)
-    return max((_told(root, name, table) for name, table in tables if table is not None), default=0)
+    return max(side_by_side(lambda name: _last_in(root, name), COMPARED))
 
 
 def last_number_of(table: DeltaTable) -> int:
@@ -63,13 +65,31 @@ def numbered(rows: pa.Table, after: int) -> tuple[pa.Table, int]:
     return rows.set_column(rows.column_names.index(COLUMN), COLUMN, pc.fill_null(rows[COLUMN], number)), number
 
 
-def _told(root: str, name: str, table: DeltaTable) -> int:
+def _last_in(root: str, name: str) -> int:
+    noted = _noted_by_newest_commit(root, name)
+    table = unchecked(root, name) if noted is None else None
+    if table is None:
+        return noted or 0
     try:
         return last_number_of(table)
     except OSError as error:
         if why := refusal(error):
             raise unreached(root, name, why) from error
         return 0  # whoever reads its rows is told
+
+
+def _noted_by_newest_commit(root: str, name: str) -> int | None:
+    """The last number, if the newest commit noted it: one listing and one file, where a table is opened with many."""
+    try:
+        log = LogFiles(name, f"{root}/{name}")
+        newest = log.newest()
+        actions = (action["txn"] for action in log.commit_actions(newest) if action.get("txn"))
+        noted = {transaction["appId"]: transaction["version"] for transaction in actions}
+        return int(noted[APPLICATION]) if noted.get(NOTED_AT) == newest else None
+    except TableUnreachable as error:
+        raise unreached(root, name, error.what) from error
+    except (TableUnreadable, LookupError, TypeError):  # there is no table, or it is damaged
+        return None
 
 
 def _in_rows(table: DeltaTable) -> int:
