@@ -161,7 +161,7 @@ def exit_as_it_went(found: Read, queries: list[str]) -> None:
         if gate.severe
     ]
     failed = [f"{s.query_id}: {s.reason}" for s in standings if s.failed]
-    left = [s.query_id for s in standings if s.unjudged]
+    left = [s.query_id for s in standings if s.unjudged or (s.base is not None and not s.decided)]
     for words in severe:
         say(f"regression: {words}")
     for words in failed:

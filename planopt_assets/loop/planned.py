@@ -28,15 +28,16 @@ def planned_candidate(
     *,
     baseline: Arm | None = None,
 ) -> Candidate:
-    """Plan all bindings in the arm; the diff of the first that differs from the baseline stands for the candidate.
+    """Plan all bindings in the arm; the diff of the first that differs from original stands for the candidate.
 
-    The baseline is original unless told. What it has already is not what makes a candidate.
+    It is kept if its plan differs from that of the baseline, which is original unless told: the accepted policy that it
+    adds to has changed the plan already.
     """
     plans, policy, before = _Plans(workspace, query), arm.policy, baseline or workspace.baseline
     kept, diff, fingerprint, topology = False, "", "", ""
     effects: tuple[str, ...] = ()
     try:
-        diff = plans.diff(before, arm)
+        diff, changes = plans.diff(workspace.baseline, arm), plans.diff(before, arm)
         after, _ = plans.of(arm, 0)
         fingerprint, topology = plan_fingerprint(after), topology_hash(after)
         effects = _effects(plans, arm, diff)
@@ -44,7 +45,7 @@ def planned_candidate(
         if idle:
             joins = workspace.hinted_joins(query, 0, arm)
             reason = f"dropped: {idle_hint_words(idle[0], joins)}"
-        elif diff:
+        elif changes:
             kept, reason = True, "the plan changes"
         elif runtime_parts(policy.beyond(before.policy)):
             kept, reason = True, AT_RUN_TIME

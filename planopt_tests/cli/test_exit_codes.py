@@ -9,7 +9,7 @@ from planopt_assets.cli.command import Read
 from planopt_assets.cli.loop import exit_as_it_went
 from planopt_assets.loop.standing import Standing
 from planopt_tests.memory_snapshot import MemorySnapshot
-from planopt_tests.rows import FEWER, artifact, candidate, promotion, standing
+from planopt_tests.rows import FEWER, artifact, candidate, decision, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -17,6 +17,7 @@ FINE = standing()
 FAILED = standing(artifacts=[artifact("failed", error_code="PLN-207")])
 REFUSED = standing(artifacts=[artifact("refused", error_code="PLN-101")])
 UNREACHED = standing(candidates=[candidate(FEWER)])
+CUT_SHORT = standing(decisions=[decision()], candidates=[candidate()], verdicts=[verdict()])  # nobody asked what else
 REGRESSED = standing(active=promotion())  # without the verdict it names
 
 
@@ -36,6 +37,7 @@ def ended(*standings: Standing) -> int:
         ((FINE,), 0),
         ((FINE, REFUSED), 0),
         ((FINE, UNREACHED), 5),
+        ((FINE, CUT_SHORT), 5),
         ((FINE, FAILED), 4),
         ((FAILED, UNREACHED), 4),
         ((FAILED, UNREACHED, REGRESSED), 3),

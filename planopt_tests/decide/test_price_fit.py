@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planopt_assets.decide.decide import decide
 from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, ENOUGH_QUERIES, FARTHEST, error, fitted
+from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.model.cost_model import GIVEN, Prices, Work
+from planopt_assets.model.workload import Knobs
+from planopt_tests.decide.cases import WORKED
 
 pytestmark = pytest.mark.fast
 
@@ -104,3 +108,17 @@ def test_the_same_work_gives_the_same_id_and_other_work_another_one() -> None:
 def test_a_saving_is_half_of_a_fitted_price_and_never_below_the_given_one() -> None:
     assert (TRUE.saved_block_ns, TRUE.saved_task_ns) == (225_000, 5_000_000)
     assert (GIVEN.saved_block_ns, GIVEN.saved_task_ns) == (GIVEN.block_ns, GIVEN.task_ns)
+
+
+def test_every_decision_names_the_prices_that_it_went_by_unless_they_are_the_given_ones() -> None:
+    told = [dict(d.arithmetic) for d in decide(replace(WORKED, prices=TRUE), Knobs())]
+    assert {facts["prices"] for facts in told} == {TRUE.id}
+    assert told[0]["cpu_ns_per_block"] == TRUE.saved_block_ns
+    assert not any("prices" in dict(d.arithmetic) for d in decide(WORKED, Knobs()))
+
+
+@pytest.mark.parametrize("prices", [GIVEN, TRUE], ids=["given", "fitted"])
+def test_whatever_the_prices_a_long_execution_costs_what_was_measured(prices: Prices) -> None:
+    (execution,) = WORKED.executions
+    long = replace(execution, counters=replace(execution.counters, cpu_ns=60_000_000_000))
+    assert query_cpu_ns(replace(WORKED, executions=(long,), prices=prices)) == 60_000_000_000

@@ -45,9 +45,9 @@ class Planner:
         return self.joins
 
 
-def candidate(planner: Planner, policy: Policy) -> Candidate:
+def candidate(planner: Planner, policy: Policy, *, base: Policy = ORIGINAL) -> Candidate:
     workspace: Any = planner
-    return planned_candidate(workspace, planner.query, Arm(policy), ("dec_1",), "inp_1")
+    return planned_candidate(workspace, planner.query, Arm(policy), ("dec_1",), "inp_1", baseline=Arm(base))
 
 
 def policy(settings: dict[str, str] | None = None, *hints: str, rewrites: tuple[str, ...] = ()) -> Policy:
@@ -128,6 +128,33 @@ def test_a_policy_that_cannot_be_planned_is_dropped_with_the_error() -> None:
     found = candidate(planner, policy({SHUFFLE: "2"}))
     assert not found.kept
     assert found.reason == "dropped: it cannot be planned: PLN-207 query q: no such thing. Fix: look"
+
+
+# Beyond an accepted policy
+
+BASE = policy({SHUFFLE: "2"}, HINT)
+
+
+def test_an_addition_that_changes_the_plan_is_kept_and_the_diff_is_that_of_the_whole() -> None:
+    found = candidate(Planner(SHUFFLE, HINT, OPEN_COST), policy({SHUFFLE: "2", OPEN_COST: "0"}, HINT), base=BASE)
+    assert (found.kept, found.took_effect) == (True, (OPEN_COST, SHUFFLE, HINT))
+    assert found.diff.count("\n") == 2
+
+
+def test_an_addition_that_changes_nothing_is_dropped_although_the_whole_differs_from_original() -> None:
+    found = candidate(Planner(SHUFFLE, HINT), policy({SHUFFLE: "2", OPEN_COST: "0"}, HINT), base=BASE)
+    assert (found.kept, found.reason) == (False, "dropped: plan and partitioning stay the same")
+
+
+def test_an_addition_for_run_time_is_kept_beside_parts_that_took_effect_before() -> None:
+    found = candidate(Planner(SHUFFLE, HINT), policy({SHUFFLE: "2", ADVISORY: "1024"}, HINT), base=BASE)
+    assert (found.kept, found.reason) == (True, "takes effect only at run time; a trial will tell")
+    assert found.took_effect == (SHUFFLE, HINT)
+
+
+def test_a_base_that_works_at_run_time_is_no_excuse_for_an_addition_that_does_nothing() -> None:
+    found = candidate(Planner(), policy({ADVISORY: "1024", OPEN_COST: "0"}), base=policy({ADVISORY: "1024"}))
+    assert not found.kept
 
 
 def test_every_binding_is_planned_and_no_policy_twice() -> None:
