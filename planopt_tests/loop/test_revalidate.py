@@ -13,7 +13,7 @@ from planopt_assets.loop.stages import revalidate as stage
 from planopt_assets.loop.stages.revalidate import revalidate_step
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES
-from planopt_tests.rows import FEWER, OTHER, candidate, decision, promotion, standing, verdict
+from planopt_tests.rows import FEWER, OTHER, candidate, decision, nothing_beyond, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -62,7 +62,9 @@ def test_it_keeps_no_proposal_from_being_planned_and_meets_it_as_an_arm() -> Non
     both = replace(proposes, candidates=[candidate(FEWER), candidate(OTHER)])
     assert both.unjudged == [candidate(FEWER), candidate(OTHER)]
     done = [verdict(FEWER), verdict(OTHER, "reject")]
-    assert replace(both, verdicts=done, past_verdicts=[given, *done]).settled
+    judged = replace(both, verdicts=done, past_verdicts=[given, *done])
+    assert not judged.decided  # the next round starts from what is in force
+    assert replace(judged, decisions=[*judged.decisions, nothing_beyond(FEWER)]).settled
 
 
 def test_a_policy_that_is_planned_for_it_comes_from_its_promotion(monkeypatch: pytest.MonkeyPatch) -> None:
