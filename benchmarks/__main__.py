@@ -7,6 +7,7 @@ gains      runs the loop on the demo or on TPC-H: executions per accepted policy
 store      commands that read a store as it grows: time, CPU and memory, without Spark (`store --help`)
 sensors    one tick of each sensor on a store of a thousand queries, without Spark (`sensors --help`)
 ids        compares the content ids of two stores of one workload (`ids --help`)
+layouts    layouts end to end on tables made for it: found, proposed, proven, applied (`layouts --help`)
 arms       planopt against what people would do instead, interleaved in one session (`arms --help`)
 watch      simulates watch over a year: false reverts, and how soon a slower policy is found, without Spark
 conditions what it costs `tuned` to ask whether the evidence of a policy holds for the tables, without Spark
@@ -28,6 +29,7 @@ from benchmarks.capture_overhead import capture_overhead, summary
 from benchmarks.condition_checks import main as conditions
 from benchmarks.digest_cost import main as digest
 from benchmarks.gains import main as gains
+from benchmarks.layout_cases import main as layouts
 from benchmarks.same_ids import main as ids
 from benchmarks.sensor_ticks import main as sensors
 from benchmarks.store_scale.__main__ import main as store
@@ -40,30 +42,23 @@ from planopt_assets.engine.workspace import Workspace
 
 def main(arguments: Sequence[str]) -> int:
     name, *rest = arguments or ["overhead"]
-    if name == "tpc":
-        return tpc(rest)
-    if name == "aa":
-        return aa(rest)
-    if name == "year":
-        return year(rest)
-    if name == "arms":
-        return arms(rest)
-    if name == "gains":
-        return gains(rest)
-    if name == "store":
-        return store(rest)
-    if name == "sensors":
-        return sensors(rest)
-    if name == "conditions":
-        return conditions(rest)
-    if name == "watch":
-        return watch(rest)
-    if name == "ids":
-        return ids(rest)
-    if name == "digest":
-        return digest(rest)
-    if name == "overhead":
-        return overhead(rest)
+    named = {
+        "overhead": overhead,
+        "tpc": tpc,
+        "digest": digest,
+        "gains": gains,
+        "store": store,
+        "sensors": sensors,
+        "ids": ids,
+        "layouts": layouts,
+        "arms": arms,
+        "watch": watch,
+        "conditions": conditions,
+        "aa": aa,
+        "year": year,
+    }
+    if name in named:
+        return named[name](rest)
     print(__doc__, file=sys.stderr)
     return 0 if name in ("-h", "--help") else 2
 

@@ -30,6 +30,22 @@ def complete(raw: Raw) -> list[str]:
     return [q for q in raw["clocks"]["original"] if all(len(by[q]["cpu"]) == rounds for by in arms)]
 
 
+def varying(raw: Raw) -> set[str]:
+    """Queries whose own result differs from run to run: nothing can be compared with it."""
+    return {query for query, clocks in raw["clocks"]["original"].items() if clocks["different"]}
+
+
+def different(raw: Raw, arm: str) -> list[str]:
+    """Queries with another result than original's, where that has one."""
+    return [q for q, clocks in raw["clocks"][arm].items() if clocks["different"] and q not in varying(raw)]
+
+
+def broken(raw: Raw) -> bool:
+    """Whether a result differs, or an arm of planopt fails."""
+    ours = [by for arm, by in raw["clocks"].items() if arm.startswith("planopt")]
+    return any(c["failures"] for by in ours for c in by.values()) or any(different(raw, arm) for arm in raw["clocks"])
+
+
 def totals(raw: Raw, arm: str, metric: str) -> list[float]:
     """Seconds of all complete queries, per round."""
     queries = complete(raw)
@@ -46,7 +62,7 @@ def summary(raw: Raw) -> list[dict[str, Any]]:
             row[metric] = median(mine)
             row[f"{metric}_less"] = ratio_interval(list(zip(mine, base, strict=True)), metric, CONFIDENCE)
         row["failures"] = sum(bool(c["failures"]) for c in by.values())
-        row["different"] = sum(bool(c["different"]) for c in by.values())
+        row["different"] = len(different(raw, arm))
         row["worse"] = [] if arm == "original" else worse(raw, arm)
         found.append(row)
     return found
@@ -75,6 +91,8 @@ def table(raw: Raw) -> str:
             f"{row['arm']:<18}{row['cpu']:>8.1f}{less['cpu']:>22}{row['wall']:>8.1f}{less['wall']:>22}"
             f"{row['failures']:>8}{len(row['worse']):>7}  {_cost(raw['charges'][row['arm']])}"
         )
+    if unsteady := varying(raw):
+        lines.append(f"not compared, since original itself differs from run to run: {', '.join(sorted(unsteady))}")
     return "\n".join([*lines, f"{len(complete(raw))} queries that every arm finished in {raw['rounds']} rounds"])
 
 
@@ -97,8 +115,8 @@ def page(raw: Raw) -> str:
         f'{raw["rounds"]} --page docs/benchmark.md"`; the raw numbers are in [benchmark.json](benchmark.json).',
         "",
         f"{len(raw['clocks']['original'])} queries over TPC-H tables at scale {raw['scale']:g}, made of 266 appends. "
-        f"All arms ran interleaved in one session. One round warms up, {raw['rounds']} count. Every result was "
-        "compared with that of original. Totals are medians over rounds, of the "
+        f"All arms ran interleaved, {_sessions(raw)}. One round warms up, {raw['rounds']} count. Every result was "
+        f"compared with that of original{_varying(raw)}. Totals are medians over rounds, of the "
         f'{len(complete(raw))} queries that every arm finished. "Times less" is original divided by the arm, with '
         f"its {CONFIDENCE:.0%} interval. CPU is that of the program's threads, without the JVM's compiler and "
         "collector. The cost of an arm is what making it took, whole process: rewrites, for planopt the whole loop.",
@@ -113,6 +131,15 @@ def page(raw: Raw) -> str:
         for r in rows
     ]
     return "\n".join([*head, *body, "", *_queries(raw), ""])
+
+
+def _sessions(raw: Raw) -> str:
+    return "in one session" if raw["sessions"] == 1 else f"in {raw['sessions']} sessions one after the other"
+
+
+def _varying(raw: Raw) -> str:
+    named = ", ".join(sorted(varying(raw)))
+    return f", except those of {named}, which differ from run to run under original too" if named else ""
 
 
 def _queries(raw: Raw) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.arms_page import complete, page, summary, table, worse
+from benchmarks.arms_page import broken, complete, page, summary, table, worse
 
 pytestmark = pytest.mark.fast
 
@@ -27,7 +27,7 @@ def raw(**arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
     charges = {arm: dict(NO_CHARGE) for arm in arms}
     if "planopt_layout" in charges:
         charges["planopt_layout"] = {"wall_s": 60.0, "cpu_s": 90.0, "bytes_rewritten": 5_000_000}
-    return {"queries": "tpch", "scale": 0.1, "rounds": 3, "charges": charges, "policies": {}, "clocks": arms}
+    return {"queries": "tpch", "scale": 0.1, "rounds": 3, "sessions": 1, "charges": charges, "clocks": arms}
 
 
 RAW = raw(
@@ -58,3 +58,18 @@ def test_the_page_and_the_table_tell_ratio_failures_and_cost() -> None:
     assert row.endswith("| none | 60 s, 90 s CPU, 5 MB rewritten |")
     assert "| q3 | 1.00 | failed | 0.50 |" in text
     assert "2 queries that every arm finished" in table(RAW)
+
+
+def test_a_result_that_differs_breaks_the_run_unless_original_itself_varies() -> None:
+    assert broken(RAW)
+    assert "results differ" in page(RAW)
+    steady = raw(original={"q1": clocks(4.0)}, planopt_layout={"q1": clocks(2.0)})
+    assert not broken(steady)
+    unsteady = raw(original={"q1": clocks(4.0, different=True)}, planopt_layout={"q1": clocks(2.0, different=True)})
+    assert not broken(unsteady)
+    assert "except those of q1, which differ from run to run under original too" in page(unsteady)
+
+
+def test_planopt_may_not_fail_where_others_may() -> None:
+    assert not broken(raw(original={"q1": clocks(4.0)}, global_tuning={"q1": clocks(0.0, failed=True)}))
+    assert broken(raw(original={"q1": clocks(4.0)}, planopt_layout={"q1": clocks(0.0, failed=True)}))
