@@ -60,7 +60,6 @@ class Measurement:
         self._workload, self._arms, self._file = workload, arms, file
         self._about = about | {
             "arms": [a.name for a in arms],
-            "only": [q.id for q in workload.queries],
             "policies": {a.name: {q: p.describe() for q, p in a.policies.items()} for a in arms},
         }
         self._expected: dict[tuple[str, int], Digest] = {}
@@ -168,7 +167,7 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     names = list(dict.fromkeys(["original", *options.arms]))
     workload = workload_of(options)
     arms = competitors(workload, folder, names, say)
-    about = {"queries": options.queries, "scale": options.scale, "master": workload.master}
+    about = {"queries": options.queries, "scale": options.scale, "only": sorted(options.only or ())}
     measurement = Measurement(workload, arms, about, folder / "raw.json")
     measurement.run(options.rounds)
     return measurement.raw

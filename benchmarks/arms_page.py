@@ -69,8 +69,10 @@ def summary(raw: Raw) -> list[dict[str, Any]]:
 
 
 def worse(raw: Raw, arm: str) -> list[str]:
-    """Queries whose CPU or wall clock is surely above original's."""
+    """Queries whose CPU or wall clock is surely above original's. One round says nothing for sure."""
     clocks = raw["clocks"]
+    if raw["rounds"] < 2:
+        return []
     return [
         q
         for q in complete(raw)
@@ -86,7 +88,7 @@ def table(raw: Raw) -> str:
     """For the terminal."""
     lines = [f"{'arm':<18}{'CPU s':>8}{'times less':>22}{'wall s':>8}{'times less':>22}{'failed':>8}{'worse':>7}  cost"]
     for row in summary(raw):
-        less = {m: _less(row[f"{m}_less"]) for m in ("cpu", "wall")}
+        less = {m: _less(raw, row[f"{m}_less"]) for m in ("cpu", "wall")}
         lines.append(
             f"{row['arm']:<18}{row['cpu']:>8.1f}{less['cpu']:>22}{row['wall']:>8.1f}{less['wall']:>22}"
             f"{row['failures']:>8}{len(row['worse']):>7}  {_cost(raw['charges'][row['arm']])}"
@@ -96,7 +98,9 @@ def table(raw: Raw) -> str:
     return "\n".join([*lines, f"{len(complete(raw))} queries that every arm finished in {raw['rounds']} rounds"])
 
 
-def _less(ratio: Any) -> str:
+def _less(raw: Raw, ratio: Any) -> str:
+    if raw["rounds"] < 2:
+        return f"{ratio.ratio:.2f} (one round)"
     return f"{ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
 
 
@@ -111,8 +115,8 @@ def page(raw: Raw) -> str:
     head = [
         "# planopt against what people would do instead",
         "",
-        f'Written by `make bench ARGS="arms --queries {raw["queries"]} --scale {raw["scale"]:g} --rounds '
-        f'{raw["rounds"]} --page docs/benchmark.md"`; the raw numbers are in [benchmark.json](benchmark.json).',
+        f'Written by `make bench ARGS="{_arguments(raw)} --page docs/benchmark.md"`; the raw numbers are in '
+        "[benchmark.json](benchmark.json).",
         "",
         f"{len(raw['clocks']['original'])} queries over TPC-H tables at scale {raw['scale']:g}, made of 266 appends. "
         f"All arms ran interleaved, {_sessions(raw)}. One round warms up, {raw['rounds']} count. Every result was "
@@ -125,12 +129,20 @@ def page(raw: Raw) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     body = [
-        f"| {WORDS[r['arm']]} | {r['cpu']:.1f} | {_less(r['cpu_less'])} | {r['wall']:.1f} | {_less(r['wall_less'])} "
+        f"| {WORDS[r['arm']]} | {r['cpu']:.1f} | {_less(raw, r['cpu_less'])} "
+        f"| {r['wall']:.1f} | {_less(raw, r['wall_less'])} "
         f"| {r['failures']} | {r['different']} | {', '.join(r['worse']) or 'none'} "
         f"| {_cost(raw['charges'][r['arm']])} |"
         for r in rows
     ]
     return "\n".join([*head, *body, "", *_queries(raw), ""])
+
+
+def _arguments(raw: Raw) -> str:
+    words = f"arms --queries {raw['queries']} --scale {raw['scale']:g} --rounds {raw['rounds']}"
+    only = f" --only {' '.join(raw['only'])}" if raw["only"] else ""
+    arms = list(raw["clocks"])
+    return f"{words}{only}" + ("" if arms == list(WORDS) else f" --arms {' '.join(arms)}")
 
 
 def _sessions(raw: Raw) -> str:

@@ -27,7 +27,7 @@ def raw(**arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
     charges = {arm: dict(NO_CHARGE) for arm in arms}
     if "planopt_layout" in charges:
         charges["planopt_layout"] = {"wall_s": 60.0, "cpu_s": 90.0, "bytes_rewritten": 5_000_000}
-    return {"queries": "tpch", "scale": 0.1, "rounds": 3, "sessions": 1, "charges": charges, "clocks": arms}
+    return {"queries": "tpch", "scale": 0.1, "rounds": 3, "sessions": 1, "only": [], "charges": charges, "clocks": arms}
 
 
 RAW = raw(
@@ -73,3 +73,13 @@ def test_a_result_that_differs_breaks_the_run_unless_original_itself_varies() ->
 def test_planopt_may_not_fail_where_others_may() -> None:
     assert not broken(raw(original={"q1": clocks(4.0)}, global_tuning={"q1": clocks(0.0, failed=True)}))
     assert broken(raw(original={"q1": clocks(4.0)}, planopt_layout={"q1": clocks(0.0, failed=True)}))
+
+
+def test_one_round_has_no_interval_and_proves_nobody_worse() -> None:
+    once = {"cpu": [4.0], "wall": [4.0], "failures": [], "different": []}
+    slower = {**once, "cpu": [9.0], "wall": [9.0]}
+    single = {**raw(original={"q1": once}, partitions_8={"q1": slower}), "rounds": 1, "only": ["q1"]}
+    assert worse(single, "partitions_8") == []
+    text = page(single)
+    assert "0.44 (one round)" in text
+    assert "--rounds 1 --only q1 --arms original partitions_8 --page docs/benchmark.md" in text
