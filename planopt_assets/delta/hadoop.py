@@ -33,4 +33,4 @@ class Hadoop(Place):
     def _only_spark(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError("only Spark writes there, and only tables")
 
-    read = sizes = replace = create = delete = delete_folder = _only_spark
+    read = sizes = replace = create = remove = remove_folder = _only_spark

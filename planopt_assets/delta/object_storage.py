@@ -133,13 +133,13 @@ class Objects(Place):
         self.create(_PROBE, b"")
         return not self.create(_PROBE, b"")
 
-    def delete(self, path: str) -> None:
+    def remove(self, path: str) -> None:
         import obstore
 
         with asked():
             obstore.delete(self.store, self.key(path))
 
-    def delete_folder(self, path: str) -> None:
+    def remove_folder(self, path: str) -> None:
         import obstore
 
         assert self.key(path), "never a whole bucket"

@@ -99,12 +99,12 @@ class Place(ABC):
         return True
 
     @abstractmethod
-    def delete(self, path: str) -> None:
-        """Delete a file, or do nothing if it is gone."""
+    def remove(self, path: str) -> None:
+        """Remove a file, or do nothing if it is gone."""
 
     @abstractmethod
-    def delete_folder(self, path: str) -> None:
-        """Delete a folder with everything in it, as far as possible."""
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder with everything in it, as far as possible."""
 
 
 class Folder(Place):
@@ -161,10 +161,10 @@ class Folder(Place):
             return False
         return True
 
-    def delete(self, path: str) -> None:
+    def remove(self, path: str) -> None:
         Path(self.location, path).unlink(missing_ok=True)
 
-    def delete_folder(self, path: str) -> None:
+    def remove_folder(self, path: str) -> None:
         shutil.rmtree(Path(self.location, path), ignore_errors=True)
 
 

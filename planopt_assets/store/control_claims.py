@@ -43,7 +43,7 @@ def _claimed(store: Place, folder: str, query_id: str, now_s: float) -> bool:
         for name in store.sizes(folder):
             query, _, old = name.rpartition(".")
             if query == query_id and old.isdigit() and int(old) < hour - 1:
-                store.delete(f"{folder}/{name}")
+                store.remove(f"{folder}/{name}")
     except OSError:
         return False
     return True

@@ -69,7 +69,7 @@ class HeadFile:
         place(self.root).replace(self.path, b"\n".join((text, _checksum(text), b"")), durable=durable)
 
     def delete(self) -> None:
-        place(self.root).delete(self.path)
+        place(self.root).remove(self.path)
 
     def listed(self) -> list[HeadFile]:
         """The files of a folder of heads."""

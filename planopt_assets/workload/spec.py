@@ -305,7 +305,7 @@ class WorkloadFile(_Mapping):
     similar_within: Factor = _field(
         2.0,
         "How many times larger or smaller than in the trials a table may be; beyond it, a policy that depends on its "
-        "size is suspended until it was tried again.",
+        "size is suspended until it was tried again. Below 4 MiB a table counts as 4 MiB.",
         3,
     )
     automation: AutomationFields = _field(

@@ -53,7 +53,7 @@ def difference(
         kept = place(scratch)
         if kept.keeps_files:
             with suppress(OSError):
-                kept.delete_folder("")
+                kept.remove_folder("")
 
 
 def _kept(spark: SparkSession, frame: DataFrame, path: str, sorted_by: tuple[int, ...]) -> DataFrame:
