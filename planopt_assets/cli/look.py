@@ -14,11 +14,13 @@ from planopt_assets.cli.command import (
     JsonOption,
     QueriesArgument,
     WorkloadOption,
+    check_known,
     load,
     load_known,
     print_json,
     print_json_list,
     read,
+    read_store,
     say,
     say_if_newer,
     write_html,
@@ -62,7 +64,8 @@ def why(
     from planopt_assets.report.why import why_facts
     from planopt_assets.store.codecs.observing import EXECUTIONS
 
-    found = read(workload, [query])
+    check_known(loaded, workload, [query])
+    found = read_store(loaded, [query])
     production = found.snapshot.read(EXECUTIONS, purpose="production", query_id=query)
     facts = why_facts(found.standings[query], production)
     if as_json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.knobs import objections
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from planopt_assets.promote.transitions import Expire, Revert
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: `base` is asked sixteen times a query, and computed once
 class Standing:
     """One query: its current inputs, everything stored that was made from exactly these, and what else still counts."""
 
@@ -128,7 +129,7 @@ class Standing:
     def captured(self) -> bool:
         return self.observed and all(a.captured for a in self.artifacts)
 
-    @property
+    @cached_property
     def base(self) -> Verdict | None:
         """The accepted verdict whose policy this round starts from. None: the round that starts from original.
 
