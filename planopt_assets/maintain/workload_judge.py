@@ -19,7 +19,7 @@ from planopt_assets.validate.judge import METRIC, judge
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair, unknown
 
-VETO_CONFIDENCE = 0.90  # that a query loses at all; how much is the mean
+VETO_CONFIDENCE = 0.90  # that any query loses at all, shared by the clocks of all queries; how much is the mean
 _LARGEST = frozenset({"peak_memory_bytes"})  # the peak of a workload is that of its largest query
 
 
@@ -43,7 +43,8 @@ def judge_workload(
     `lookup` it goes from 98.4 to 27.4 s, but `lookup` loses 40 % where 10 % are allowed: its veto.
     """
     rounds = min((len(q.pairs) for q in queries), default=0)
-    vetoes = [c for q in queries for c in _vetoes(q, objective, rules)] if rounds else []
+    confidence = 1 - (1 - VETO_CONFIDENCE) / (2 * max(1, len(queries)))
+    vetoes = [c for q in queries for c in _vetoes(q, objective, rules, confidence)] if rounds else []
     if broken := next((c for c in vetoes if c.passed is False), None):
         total = _judged(queries, rounds, objective, rules, done=True)
         net = f"; the workload: {total.gain.describe()}" if total and total.gain else ""
@@ -93,24 +94,28 @@ def _together(weighed: Sequence[tuple[Counters, float]]) -> Counters:
     return Counters(**found)  # type: ignore[arg-type]  # the fields that must be known are known in every execution
 
 
-def _vetoes(query: QueryPairs, objective: Objective, rules: Rules) -> list[Criterion]:
+def _vetoes(query: QueryPairs, objective: Objective, rules: Rules, confidence: float) -> list[Criterion]:
     """What this query may not lose: its clocks and its counters, each within the share it may lose."""
     limits = replace(rules, bytes_limit=1 + query.max_loss, shuffle_limit=max(rules.shuffle_limit, 1 + query.max_loss))
     clocks = dict.fromkeys((METRIC[objective], "wall_ns"))
     if unknown(query.pairs, ("cpu_ns", "wall_ns", "scan_bytes")):
         return []  # the judge says so
-    guards = [*counter_guards(query.pairs, limits), *(_loss(query, metric) for metric in clocks)]
+    guards = [*counter_guards(query.pairs, limits), *(_loss(query, metric, confidence) for metric in clocks)]
     return [replace(c, name=f"{query.query_id}: {c.name}") for c in guards]
 
 
-def _loss(query: QueryPairs, metric: str) -> Criterion:
-    """Broken: it surely loses, and on average more than it may. Undecided: on average, but perhaps by chance."""
+def _loss(query: QueryPairs, metric: str, confidence: float) -> Criterion:
+    """Broken: it surely loses, and on average more than it may. Undecided: on average, but perhaps by chance.
+
+    One pair of a clock has no interval: it says nothing for sure. Bytes repeat, so one pair is enough.
+    """
     values = [p.totals(metric) for p in query.pairs]
-    ratio = ratio_interval(values, metric, VETO_CONFIDENCE)
+    ratio = ratio_interval(values, metric, confidence)
     within = ratio.ratio <= 1 + query.max_loss
+    surely = ratio.low > 1 and (len(values) > 1 or metric == "scan_bytes")
     return Criterion(
         metric,
-        True if within else False if ratio.low > 1 else None,
+        True if within else False if surely else None,
         fmean(b for b, _ in values),
         fmean(c for _, c in values),
         f"ratio at most {1 + query.max_loss:g}",

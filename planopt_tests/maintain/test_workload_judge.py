@@ -74,6 +74,23 @@ def test_a_loss_that_may_be_chance_is_no_veto_and_no_accept() -> None:
     assert "noise hides whether lookup" in found.reason
 
 
+def test_one_slow_run_of_one_query_is_no_veto() -> None:
+    """A single pair of a clock has no interval. It used to reject layouts of a busy machine."""
+    lookup = query("lookup", 1.0, 1.32, rounds=1)
+    assert verdict(query("report", 40.0, 10.0, rounds=1), lookup) is None
+    found = verdict(query("report", 40.0, 10.0), query("lookup", 1.0, 1.32))
+    assert (found.outcome, found.reason.partition(",")[0]) == ("reject", "veto of lookup: cpu_ns")
+
+
+def test_the_more_queries_may_veto_the_surer_each_must_be() -> None:
+    """Of forty clocks at 90 % each, some would veto by chance in every trial."""
+    swings = [1.18, 1.30, 1.22]  # surely longer by itself, not at the share of twenty queries
+    lookup = QueryPairs("lookup", 24.0, 0.1, [Pair((counters(1.0),), (counters(s, **LESS_WORK),)) for s in swings])
+    others = [query(f"report{n}", 40.0, 10.0) for n in range(19)]
+    assert verdict(lookup, done=True).outcome == "reject"
+    assert verdict(lookup, *others) is None
+
+
 def test_only_rounds_that_every_query_finished_count() -> None:
     pairs = workload_pairs([query("a", 2.0, 1.0, rounds=3), query("b", 2.0, 1.0, rounds=2)])
     assert len(pairs) == 2
