@@ -39,8 +39,8 @@ def run_summary(
     did = {r.query_id: r for r in results}
     shown = sorted(standings.values(), key=lambda s: (s.query_id not in did, order.index(s.outcome)))
     lines = [
-        "| query | what happened | gain (interval) | policy |",
-        "|---|---|---|---|",
+        "| query | what happened |",
+        "|---|---|",
         *(_row(stage, did.get(s.query_id), s, objective) for s in shown[:ROWS]),
     ]
     if len(shown) > ROWS:
@@ -86,13 +86,19 @@ def sentence(standing: Standing, objective: Objective) -> str:
 
 
 def _row(stage: str, result: StageResult | None, standing: Standing, objective: Objective) -> str:
-    said = happened(stage, result, standing, objective)
+    """Two columns: beside Dagster's own there is room for fifty letters, and a policy has no place to break a line."""
+    said = f"{happened(stage, result, standing, objective).rstrip('.')}."
     gain = standing.gain.describe() if standing.gain else ""
-    return f"| {' | '.join(_cell(c) for c in (standing.query_id, said, gain, _policy(standing)))} |"
+    parts = [
+        _cell(said),
+        *([f"**Gain:** {_cell(gain)}."] if gain and gain not in said else []),
+        f"**Policy:** {_cell(_policy(standing))}.",
+    ]
+    return f"| {_cell(standing.query_id)} | {' '.join(parts)} |"
 
 
 def _policy(standing: Standing) -> str:
-    """What is in force, and what was tried if that is something else. One column: the page has room for four."""
+    """What is in force, and what was tried if that is something else."""
     in_force = standing.active.policy if standing.active else ORIGINAL
     tried = standing.deciding.policy if standing.deciding else in_force
     named = f"{in_force.describe()} in force"

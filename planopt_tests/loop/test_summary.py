@@ -45,18 +45,18 @@ def test_the_page_of_verdicts_reads_like_this() -> None:
 
 
 def test_a_stage_before_the_verdict_tells_what_it_did_itself() -> None:
-    assert "| fine | 1.2 s CPU, 45 tasks |" in summary("observe", STANDINGS)
+    assert "| fine | 1.2 s CPU, 45 tasks. **Policy:** original in force. |" in summary("observe", STANDINGS)
 
 
 def test_a_stage_without_news_tells_where_the_query_stands() -> None:
     unchanged = [StageResult("promoted", False, "observe: inputs unchanged, evidence stands")]
     said = run_summary("observe", unchanged, STANDINGS, "cpu")
-    assert "| promoted | The change was proven: less CPU, equal results. It is in force. |" in said
+    assert "| promoted | The change was proven: less CPU, equal results. It is in force. **Gain:** cpu -30% " in said
 
 
 def test_queries_that_are_not_in_the_run_follow_as_they_stand() -> None:
     said = run_summary("observe", [StageResult("new", True, "1.2 s CPU, 45 tasks")], STANDINGS, "cpu")
-    assert said.splitlines()[2].startswith("| new | 1.2 s CPU, 45 tasks |")
+    assert said.splitlines()[2].startswith("| new | 1.2 s CPU, 45 tasks. **Policy:**")
     assert "| waiting | The change was proven" in said
 
 
@@ -69,6 +69,12 @@ def test_a_thousand_queries_are_counted_and_the_first_are_shown() -> None:
     assert said.splitlines()[2].startswith("| promoted |")  # news first
     assert "900 more queries are not shown" in said
     assert len(said) < 30_000
+
+
+def test_a_gain_that_the_sentence_names_is_not_said_twice() -> None:
+    unclear = verdict(outcome="reject", reason="noise hides the gain: cpu -30% (-40% to -20% at 92%)")
+    said = summary("validate", {"q": standing(candidates=[candidate()], verdicts=[unclear])})
+    assert said.count("-40% to -20%") == 1
 
 
 def test_a_long_or_broken_text_stays_one_cell() -> None:
