@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -89,11 +90,15 @@ def planopt_definitions(
 
 
 def definitions_of(location: CodeLocation) -> dg.Definitions:
-    return dg.Definitions(
-        assets=[*table_assets(location), *(make(location) for make in STAGES)],
-        asset_checks=[*checks(location), table_ready_check(location)],
-        jobs=[make(location) for make in JOBS],
-        sensors=[make(location) for make in SENSORS],
-        schedules=[make(location) for make in SCHEDULES],
-        resources={location.names.workspace: WorkspaceResource(workload=location.file)},
-    )
+    with warnings.catch_warnings():
+        # Checks per partition and one run per backfill are what planopt rests on; its users can do nothing about it.
+        for kind in (dg.PreviewWarning, dg.BetaWarning):
+            warnings.simplefilter("ignore", kind)
+        return dg.Definitions(
+            assets=[*table_assets(location), *(make(location) for make in STAGES)],
+            asset_checks=[*checks(location), table_ready_check(location)],
+            jobs=[make(location) for make in JOBS],
+            sensors=[make(location) for make in SENSORS],
+            schedules=[make(location) for make in SCHEDULES],
+            resources={location.names.workspace: WorkspaceResource(workload=location.file)},
+        )

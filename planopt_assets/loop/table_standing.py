@@ -54,10 +54,14 @@ class TableStanding:
 
     @property
     def proposals(self) -> tuple[LayoutProposal, ...]:
-        """Those of the last look that were not applied; a checkpoint leaves the version, so nobody looks again."""
+        """Those of the last look that were not applied; a checkpoint leaves the version, so nobody looks again.
+
+        Layouts are alternatives: once one is on the table, the others were made for a table that is no more.
+        """
         last, done = self.readiness, {a.proposal_id for a in self.actions if a.applied}
-        made = (p for p in self.all_proposals if last is not None and p.stamp.run_id == last.stamp.run_id)
-        return tuple(p for p in made if p.id not in done)
+        made = [p for p in self.all_proposals if last is not None and p.stamp.run_id == last.stamp.run_id]
+        laid_out = any(p.id in done for p in made if p.needs_proof)
+        return tuple(p for p in made if p.id not in done and not (laid_out and p.needs_proof))
 
     @property
     def read_by(self) -> tuple[str, ...]:

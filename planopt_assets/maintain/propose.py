@@ -76,10 +76,10 @@ def filter_columns(uses: Sequence[QueryUse]) -> tuple[str, ...]:
 
 
 def layout_proposals(subject: Subject) -> tuple[LayoutProposal, ...]:
-    """At most one rewrite of the table, and what concerns its log and its properties alone."""
+    """The best rewrite of the table, merging as a second choice, and what concerns its log and properties alone."""
     if not subject.files or not subject.uses:
         return ()
-    found = [p for p in (_rewrite(subject), _checkpoint(subject)) if p is not None]
+    found = [*_rewrites(subject), *([checkpoint] if (checkpoint := _checkpoint(subject)) else [])]
     has_layout = subject.laid_out or any(p.rewrites for p in found)
     if has_layout and (kept := _keep_it_so(subject)) is not None:
         found.append(kept)
@@ -103,21 +103,26 @@ class _Option:
         return " ".join(part for part in (self.action, ", ".join(self.columns), size) if part)
 
 
-def _rewrite(subject: Subject) -> LayoutProposal | None:
-    """The best of merging files and sorting them anew, if it pays."""
+def _rewrites(subject: Subject) -> list[LayoutProposal]:
+    """The best of merging files and sorting them anew, if it pays.
+
+    Merging follows where sorting is better: sorted rows lose the order in which they came, and a query that gains
+    nothing by the new one may shuffle more bytes than it may. Then merging is tried, instead of nothing.
+    """
     scales = scales_of(subject.facts, filter_columns(subject.uses), subject.files, subject.sample)
     now = layout_of_bins([[f] for f in subject.files], scales)
     merged = _merged(subject, now)
     considered = [o for o in (merged, _told(subject, now), *_sorted_options(subject, now)) if o is not None]
     options = [o for o in considered if o.weighed.pays]
     if not options:
-        return None
+        return []
     best = max(o.weighed.net_ns for o in options)
     near = [o for o in options if o.weighed.net_ns >= AS_GOOD * best]
     chosen = min(near, key=lambda o: (len(o.columns), -o.target))
-    if merged in options and merged is not None and chosen.weighed.net_ns < BETTER_THAN_MERGING * merged.weighed.net_ns:
-        chosen = merged
-    return _proposal(subject, chosen, considered)
+    second = [merged] if merged is not None and merged.weighed.pays and chosen is not merged else []
+    if second and chosen.weighed.net_ns < BETTER_THAN_MERGING * second[0].weighed.net_ns:
+        chosen, second = second[0], []
+    return [_proposal(subject, option, considered) for option in (chosen, *second)]
 
 
 def _merged(subject: Subject, now: Layout) -> _Option | None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planopt_assets.decide.materiality import FLOOR_SHARE, HORIZON_DAYS
-from planopt_assets.decide.prices import CPU_PER_FILE_NS, CPU_PER_QUERY_NS, CPU_PER_ROW_NS
+from planopt_assets.decide.prices import CPU_PER_FILE_NS, CPU_PER_QUERY_NS
 from planopt_assets.maintain.growth import Growth, layout_lives_days
 from planopt_assets.maintain.layouts import Layout
-from planopt_assets.maintain.prices import TRIAL_EXECUTIONS, TRIAL_ROW_NS
+from planopt_assets.maintain.prices import SKIPPED_ROW_NS, TRIAL_EXECUTIONS, QUERY_ROW_NS
 from planopt_assets.maintain.table_use import QueryUse, ScanUse
 from planopt_assets.model.layout_proposal import ExpectedRead
 
@@ -47,7 +47,7 @@ class Weighed:
     def arithmetic(self) -> dict[str, int | float | str]:
         return {
             "cpu_ns_per_file": CPU_PER_FILE_NS,
-            "cpu_ns_per_row": CPU_PER_ROW_NS,
+            "cpu_ns_per_skipped_row": SKIPPED_ROW_NS,
             "cost_before_ns_per_day": round(self.cost_before_ns_per_day),
             "saving_ns_per_day": round(self.saving_ns_per_day),
             "rewrite_cpu_ns": self.rewrite_cpu_ns,
@@ -73,14 +73,13 @@ def weigh(
     a day. Rewriting 1 M rows costs 2 s: it has paid after 0.4 days.
     """
     expected = tuple(_expected(use, version, before, after, row_bytes) for use in uses)
-    costs = {e.query_id: _cost_ns(e.files_before, e.bytes_before, row_bytes) for e in expected}
     moved = [e for e in expected if e.saving_cpu_ns]
     lives = layout_lives_days(grown)
     return Weighed(
         expected,
-        sum(costs[e.query_id] * e.runs_per_day for e in expected),
+        sum(_run_ns(e, row_bytes) * e.runs_per_day for e in expected),
         rewrite_cpu_ns,
-        round(TRIAL_EXECUTIONS * sum(_trial_run_ns(e, row_bytes) for e in moved)),
+        round(TRIAL_EXECUTIONS * sum(_run_ns(e, row_bytes) for e in moved)),
         float(HORIZON_DAYS) if lives is None else min(HORIZON_DAYS, lives),
     )
 
@@ -108,10 +107,12 @@ def _read(scan: ScanUse, version: int, before: Layout, after: Layout) -> tuple[f
     return files * share, kept_bytes * share, max(least, files_then * share), bytes_then * share
 
 
-def _trial_run_ns(read: ExpectedRead, row_bytes: float) -> float:
+def _run_ns(read: ExpectedRead, row_bytes: float) -> float:
+    """One run of a query as the table is, with all it does above the scan."""
     rows = read.bytes_before / row_bytes
-    return CPU_PER_QUERY_NS + read.files_before * CPU_PER_FILE_NS + rows * TRIAL_ROW_NS
+    return CPU_PER_QUERY_NS + read.files_before * CPU_PER_FILE_NS + rows * QUERY_ROW_NS
 
 
 def _cost_ns(files: float, size: float, row_bytes: float) -> int:
-    return round(files * CPU_PER_FILE_NS + size / row_bytes * CPU_PER_ROW_NS)
+    """Of the scan alone: a row that a filter would drop never gets any further."""
+    return round(files * CPU_PER_FILE_NS + size / row_bytes * SKIPPED_ROW_NS)

@@ -306,6 +306,29 @@ def test_clustering_is_rejected_where_nobody_allowed_the_feature(observed: Path,
     assert "could no longer write to it" in verdict.reason
 
 
+def test_merging_is_tried_where_a_better_layout_is_refused_and_with_all_tables_at_once(
+    observed: Path, tmp_path: Path
+) -> None:
+    """Clustering `sales` promises more, and nobody allowed it: both tables are merged, by one trial of both."""
+    folder = shutil.copytree(observed, tmp_path, dirs_exist_ok=True)
+    run = new_run(workload(folder))
+    merge = proposal_of(run)
+    more = tuple(replace(e, saving_cpu_ns=1000) for e in merge.expected)
+    clustered = replace(merge, action="cluster", columns=("shop",), expected=more)
+    shops = next(t for t in run.workspace.tables if t.name == "shops")
+    other = replace(merge, table="shops", table_id=shops.table_id, version=shops.version, expected=())
+    run.append("propose", {PROPOSALS: [clustered, other]})
+    done = maintain(run, ["sales", "shops"])
+    assert [r.summary.split(":")[0] for r in done] == ["applied", "applied"]
+    verdicts = run.store.newest().read(LAYOUT_VERDICTS)
+    assert {(v.table, v.proposal_id, v.outcome) for v in verdicts} == {
+        ("sales", merge.id, "accept"),
+        ("shops", other.id, "accept"),
+    }
+    assert files_of(folder / "data" / "sales") == 1
+    run.workspace.close()
+
+
 # Killed
 
 

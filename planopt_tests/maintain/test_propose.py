@@ -35,11 +35,18 @@ def test_a_selective_workload_is_sorted_by_the_column_that_skips_among_decoys() 
 
 
 def test_a_correlated_column_that_alone_is_filtered_is_taken_and_serves_both() -> None:
-    (proposal,) = layout_proposals(subject(use("by_region", "region = 50"), use("rare", "customer = 4711", runs=1)))
+    proposal, _ = layout_proposals(subject(use("by_region", "region = 50"), use("rare", "customer = 4711", runs=1)))
     expected = {e.query_id: e for e in proposal.expected}
     assert proposal.columns in (("region",), ("customer",))
     assert expected["rare"].files_after < 10
     assert expected["by_region"].files_after < 10
+
+
+def test_merging_is_the_second_choice_where_sorting_is_better() -> None:
+    sort, merge = layout_proposals(subject(POINT, facts=facts(clustering_columns=("amount",))))
+    assert (sort.action, merge.action, merge.columns) == ("cluster", "compact", ())
+    assert sort.saving_cpu_ns_per_day > merge.saving_cpu_ns_per_day > 0
+    assert sort.id != merge.id
 
 
 def test_full_scans_are_never_clustered_but_their_small_files_are_merged() -> None:
@@ -71,7 +78,7 @@ def test_a_table_that_nobody_reads_gets_no_proposal() -> None:
 def test_opposed_interests_are_shown_in_numbers_and_the_net_decides() -> None:
     """One query skips by `customer`, the other has skipped by `day` so far and would no more."""
     by_day = use("by_day", "day = 12", runs=2)
-    (proposal,) = layout_proposals(subject(use("point", "customer = 4711", runs=200), by_day))
+    proposal, _ = layout_proposals(subject(use("point", "customer = 4711", runs=200), by_day))
     assert "customer" in proposal.columns
     expected = {e.query_id: e for e in proposal.expected}
     assert expected["by_day"].loses
@@ -99,19 +106,19 @@ def test_two_filters_that_both_skip_are_sorted_together() -> None:
 
 
 def test_a_clustered_table_is_clustered_by_other_columns_and_never_z_ordered() -> None:
-    (proposal,) = layout_proposals(subject(POINT, facts=facts(clustering_columns=("amount",))))
+    proposal, _ = layout_proposals(subject(POINT, facts=facts(clustering_columns=("amount",))))
     assert (proposal.action, proposal.columns) == ("cluster", ("customer",))
 
 
 def test_a_column_without_statistics_gets_them_with_the_rewrite() -> None:
-    (proposal,) = layout_proposals(subject(POINT, facts=facts(statistics_columns=("day", "amount"))))
+    proposal, _ = layout_proposals(subject(POINT, facts=facts(statistics_columns=("day", "amount"))))
     assert proposal.properties == (("delta.dataSkippingStatsColumns", "day,amount,customer"),)
 
 
 def test_a_column_that_arrives_in_order_needs_statistics_and_no_rewrite() -> None:
     untold = subject(use("by_day", "day = 12"), facts=facts(statistics_columns=("customer",)))
     files = [replace(f, least={}, greatest={}, bytes=8_000_000) for f in untold.files]
-    (proposal,) = layout_proposals(replace(untold, files=tuple(files)))
+    proposal, _ = layout_proposals(replace(untold, files=tuple(files)))
     assert (proposal.action, proposal.columns, proposal.bytes_rewritten) == ("statistics", ("day",), 0)
     assert [(e.files_before, e.files_after) for e in proposal.expected] == [(64, 1)]
     assert proposal.properties == (("delta.dataSkippingStatsColumns", "customer,day"),)

@@ -28,17 +28,31 @@ STAGE = "maintain"
 def maintain(run: Run, tables: Sequence[str], *, who: str | None = None, apply: bool = True) -> list[StageResult]:
     """One result per table: what was tried, what it showed, and what was changed.
 
-    Layouts of all these tables are tried together first. If that is not accepted, each is tried alone: one of them may
-    be what the others suffer from. Automation (`who` is None) changes only tables with `maintain: auto`, in mode
+    Layouts of all these tables are tried together first: the best of each, then merging where sorting was the best. If
+    neither is accepted, each is tried alone: one of them may be what the others suffer from. Automation (`who` is None) changes only tables with `maintain: auto`, in mode
     `auto`. A person gets errors; automation goes on with the next table.
     """
     Clones(run.workload.store).sweep()
     run.store.refresh()
     found = {table: _off(run, table, who) or _recovered(run, table) for table in tables}
-    untried = [p for t in tables if found[t] is None for p in open_proposals(run, t)[:1] if _verdict_of(run, p) is None]
-    if len(untried) > 1 and time.monotonic() < run.deadline:
-        _try(run, untried, who=who, keep=lambda tried: tried.accepted)
+    for together in _tried_together(run, [t for t in tables if found[t] is None]):
+        if time.monotonic() < run.deadline:
+            _try(run, together, who=who, keep=lambda tried: tried.accepted)
+        if any(_accepts(run, p) for p in together):
+            break
     return [found[table] or _whole(run, table, who=who, apply=apply) for table in tables]
+
+
+def _tried_together(run: Run, tables: Sequence[str]) -> list[list[LayoutProposal]]:
+    """One layout of each table that has none with a verdict: the best ones, then those that leave rows in their order.
+
+    A single layout needs no trial together with others, and the same layouts no second one.
+    """
+    proposals = [open_proposals(run, table) for table in tables]
+    untried = [found for found in proposals if found and all(_verdict_of(run, p) is None for p in found)]
+    best = [found[0] for found in untried]
+    merged = [next((p for p in found if p.action == "compact"), found[0]) for found in untried]
+    return [chosen for chosen in ([best] if best == merged else [best, merged]) if len(chosen) > 1]
 
 
 def _off(run: Run, table: str, who: str | None) -> StageResult | None:
@@ -123,7 +137,7 @@ def _table(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
     if not proposals:
         return StageResult(table, False, "no layout is proposed for the table as it is")
     words, verdict = "", None
-    for proposal in proposals:
+    for proposal in sorted(proposals, key=lambda p: not _accepts(run, p)):  # what was accepted needs no rival
         if _verdict_of(run, proposal) is None:
             if time.monotonic() >= run.deadline:
                 return StageResult(table, False, "the run's budget is spent: left for the next run")
@@ -163,6 +177,11 @@ def _unfinished(run: Run, table: str) -> list[LayoutProposal]:
 def _verdict_of(run: Run, proposal: LayoutProposal) -> LayoutVerdict | None:
     found = run.snapshot.read(LAYOUT_VERDICTS, proposal_id=proposal.id)
     return found[-1] if found else None
+
+
+def _accepts(run: Run, proposal: LayoutProposal) -> bool:
+    verdict = _verdict_of(run, proposal)
+    return verdict is not None and verdict.accepted
 
 
 def _result(
