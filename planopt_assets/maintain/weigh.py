@@ -9,7 +9,7 @@ from planopt_assets.decide.materiality import FLOOR_SHARE, HORIZON_DAYS
 from planopt_assets.decide.prices import CPU_PER_FILE_NS, CPU_PER_QUERY_NS
 from planopt_assets.maintain.growth import Growth, layout_lives_days
 from planopt_assets.maintain.layouts import Layout
-from planopt_assets.maintain.prices import SKIPPED_ROW_NS, TRIAL_EXECUTIONS, QUERY_ROW_NS
+from planopt_assets.maintain.prices import QUERY_ROW_NS, SKIPPED_ROW_NS, TRIAL_EXECUTIONS
 from planopt_assets.maintain.table_use import QueryUse, ScanUse
 from planopt_assets.model.layout_proposal import ExpectedRead
 

@@ -29,8 +29,10 @@ def maintain(run: Run, tables: Sequence[str], *, who: str | None = None, apply: 
     """One result per table: what was tried, what it showed, and what was changed.
 
     Layouts of all these tables are tried together first: the best of each, then merging where sorting was the best. If
-    neither is accepted, each is tried alone: one of them may be what the others suffer from. Automation (`who` is None) changes only tables with `maintain: auto`, in mode
-    `auto`. A person gets errors; automation goes on with the next table.
+    neither is accepted, each is tried alone: one of them may be what the others suffer from.
+
+    Automation (`who` is None) changes only tables with `maintain: auto`, in mode `auto`. A person gets errors;
+    automation goes on with the next table.
     """
     Clones(run.workload.store).sweep()
     run.store.refresh()
