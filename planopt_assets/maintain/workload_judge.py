@@ -43,8 +43,7 @@ def judge_workload(
     `lookup` it goes from 98.4 to 27.4 s, but `lookup` loses 40 % where 10 % are allowed: its veto.
     """
     rounds = min((len(q.pairs) for q in queries), default=0)
-    confidence = 1 - (1 - VETO_CONFIDENCE) / (2 * max(1, len(queries)))
-    vetoes = [c for q in queries for c in _vetoes(q, objective, rules, confidence)] if rounds else []
+    vetoes = [c for q in queries for c in _vetoes(q, objective, rules, len(queries))] if rounds else []
     if broken := next((c for c in vetoes if c.passed is False), None):
         total = _judged(queries, rounds, objective, rules, done=True)
         net = f"; the workload: {total.gain.describe()}" if total and total.gain else ""
@@ -56,6 +55,15 @@ def judge_workload(
         words = f"noise hides whether {undecided.name} loses more than it may"
         return _with(verdict, "inconclusive", words, vetoes) if done else None
     return _with(verdict, "accept", verdict.reason, vetoes)
+
+
+def unsettled(queries: Sequence[QueryPairs], *, objective: Objective, rules: Rules) -> set[str]:
+    """Queries that another round may settle: all, until the total is settled; then those whose loss may be chance."""
+    rounds = min((len(q.pairs) for q in queries), default=0)
+    if not rounds or _judged(queries, rounds, objective, rules, done=False) is None:
+        return {q.query_id for q in queries}
+    open_ones = (q for q in queries if any(c.passed is None for c in _vetoes(q, objective, rules, len(queries))))
+    return {q.query_id for q in open_ones}
 
 
 def workload_pairs(queries: Sequence[QueryPairs]) -> list[Pair]:
@@ -94,8 +102,9 @@ def _together(weighed: Sequence[tuple[Counters, float]]) -> Counters:
     return Counters(**found)  # type: ignore[arg-type]  # the fields that must be known are known in every execution
 
 
-def _vetoes(query: QueryPairs, objective: Objective, rules: Rules, confidence: float) -> list[Criterion]:
+def _vetoes(query: QueryPairs, objective: Objective, rules: Rules, queries: int) -> list[Criterion]:
     """What this query may not lose: its clocks and its counters, each within the share it may lose."""
+    confidence = 1 - (1 - VETO_CONFIDENCE) / (2 * queries)
     limits = replace(rules, bytes_limit=1 + query.max_loss, shuffle_limit=max(rules.shuffle_limit, 1 + query.max_loss))
     clocks = dict.fromkeys((METRIC[objective], "wall_ns"))
     if unknown(query.pairs, ("cpu_ns", "wall_ns", "scan_bytes")):

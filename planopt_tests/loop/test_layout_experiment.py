@@ -75,6 +75,20 @@ def test_every_query_runs_on_both_in_every_round() -> None:
     assert [t.warm_up for _, _, t in experiment.trials()[:3]] == [True, True, False]
 
 
+def test_only_a_query_whose_loss_may_be_chance_goes_on_once_the_total_is_settled() -> None:
+    def told(query: str, arm: Arm, count: int) -> Ran:
+        if query == "a":
+            return faster(query, arm, count)
+        return Ran(0.16 if (count, arm) == (2, AFTER) else 0.1, counted=LESS_WORK if arm == AFTER else {})
+
+    workspace = TwoLayouts(told)
+    verdict, _ = tried(workspace)
+    ran = [query for query, _ in workspace.order]
+    assert verdict.outcome == "accept"
+    assert ran.count("a") == 8  # one round to warm up, three to judge
+    assert ran.count("b") > 8
+
+
 def test_a_wrong_result_on_the_clone_ends_it() -> None:
     verdict, _ = tried(TwoLayouts(lambda q, a, n: Ran(1.0, WRONG) if q == "b" and a == AFTER else Ran(3.0)))
     assert (verdict.outcome, verdict.results_equal) == ("reject", False)

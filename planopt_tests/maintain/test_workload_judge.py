@@ -8,7 +8,7 @@ import pytest
 
 from planopt_assets.maintain.pay_back import break_even_days, pays_back
 from planopt_assets.maintain.subset import describe_subset, subset_of
-from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload, workload_pairs
+from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload, unsettled, workload_pairs
 from planopt_assets.model.data_file import DataFile
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
@@ -89,6 +89,23 @@ def test_the_more_queries_may_veto_the_surer_each_must_be() -> None:
     others = [query(f"report{n}", 40.0, 10.0) for n in range(19)]
     assert verdict(lookup, done=True).outcome == "reject"
     assert verdict(lookup, *others) is None
+
+
+def test_once_the_total_is_settled_only_a_loss_that_may_be_chance_is_measured_on() -> None:
+    swings = [1.0, 1.6, 1.0]
+    lookup = QueryPairs("lookup", 24.0, 0.1, [Pair((counters(1.0),), (counters(s, **LESS_WORK),)) for s in swings])
+    report = query("report", 40.0, 10.0)
+
+    def going_on(*queries: QueryPairs) -> set[str]:
+        return unsettled(queries, objective="cpu", rules=Rules())
+
+    assert going_on(report, lookup) == {"lookup"}
+    assert going_on(report, query("lookup", 1.0, 0.9)) == set()
+    assert going_on(query("report", 40.0, 10.0, rounds=2), lookup) == {"report", "lookup"}  # two pairs settle no total
+    settled = QueryPairs("lookup", 24.0, 0.1, [*lookup.pairs, *query("lookup", 1.0, 0.9, rounds=9).pairs])
+    assert going_on(report, settled) == set()
+    found = verdict(report, settled)
+    assert (found.outcome, found.pairs) == ("accept", 3)  # of the total; more are known of the lookup
 
 
 def test_only_rounds_that_every_query_finished_count() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from planopt_assets.errors import SparkFailed
 from planopt_assets.loop.same_results import STOPPED, VARIES, SameResults, unmeasured
 from planopt_assets.loop.trial_runs import TrialRuns
-from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload
+from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload, unsettled
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Judgement
@@ -94,7 +94,7 @@ class LayoutExperiment:
     def run(self) -> Judgement:
         number, lost = 0, self._workspace.sessions_lost
         while True:
-            for one in self.queries:
+            for one in self._next_round():
                 try:
                     ended = self._run_query(one, number)
                 except SparkFailed as error:
@@ -106,6 +106,12 @@ class LayoutExperiment:
             if (verdict := self._judged(number)) is not None:
                 return verdict
             number += 1
+
+    def _next_round(self) -> list[Measured]:
+        """Once the total is settled, only queries whose loss may be chance go on."""
+        workload = self._workspace.workload
+        going_on = unsettled([one.pairs for one in self.queries], objective=workload.objective, rules=self._rules)
+        return [one for one in self.queries if one.subject.query.id in going_on]
 
     def _judged(self, number: int) -> Judgement | None:
         """Every query has had its round; the last word is asked for when rounds or time are spent."""
