@@ -8,18 +8,20 @@ from planopt_assets.model.data_file import DataFile
 from planopt_assets.model.table_readiness import SizeClass
 
 MIB = 1024 * 1024
-SMALLEST_TARGET, LARGEST_TARGET = 8 * MIB, 128 * MIB
+SMALLEST_TARGET, LARGEST_TARGET = 2 * MIB, 128 * MIB
 FILES_PER_CORE = 4
 CLASSES = (MIB, 8 * MIB, 32 * MIB, 128 * MIB, 1024 * MIB, None)
 
 
 def target_file_bytes(table_bytes: int, cores: int) -> int:
-    """The size at which each core still gets several files; a power of two MiB, from 8 to 128.
+    """The size at which each core still gets several files; a power of two MiB, from 2 to 128.
 
-    Worked: 200 MB on 2 cores in 8 files are 25 MB each: 32 MiB. A table of 20 MB gets 8 MiB, one of 1 TB 128 MiB.
+    A file as small as this is one row group, which one task reads: 7 MB in a single file would leave a core idle.
 
-    >>> [target_file_bytes(size, 2) // MIB for size in (20_000_000, 200_000_000, 10**12)]
-    [8, 32, 128]
+    Worked: 200 MB on 2 cores in 8 files are 25 MB each: 32 MiB. A table of 7 MB gets 2 MiB, one of 1 TB 128 MiB.
+
+    >>> [target_file_bytes(size, 2) // MIB for size in (7_000_000, 200_000_000, 10**12)]
+    [2, 32, 128]
     """
     target = SMALLEST_TARGET
     while target < LARGEST_TARGET and target * FILES_PER_CORE * cores < table_bytes:

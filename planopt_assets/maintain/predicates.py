@@ -77,7 +77,7 @@ def named_columns(text: str) -> tuple[str, ...]:
     """All columns that a predicate names, also inside functions.
 
     >>> named_columns("upper(name) = 'X' OR id IS NULL")
-    ('name', 'id')
+    ('id', 'name')
     """
     try:
         tree = sqlglot.parse_one(text, read="spark")

@@ -19,4 +19,4 @@ TRIAL_EXECUTIONS: Final = 7  # of each query: a first run and three pairs; the t
 QUERY_ROW_NS: Final = 500  # of a query with all it does above the scan; TPC-H at scale 1 takes 91 s for 180 M rows
 COMMIT_NS: Final = 1_000_000  # reading one commit of the log
 CHECKPOINT_NS: Final = 2_000_000_000  # writing a checkpoint: a Spark job
-SMALLEST_SORTED: Final = 4 * MIB  # files of a sorted table may be smaller than others: what is skipped is not opened
+SMALLEST_SORTED: Final = 4 * MIB  # in smaller files of a sorted table, skipping spares less than opening costs
