@@ -71,6 +71,8 @@ def sentence(standing: Standing, objective: Objective) -> str:
         said = f"The change was proven: {_LESS[objective]}, equal results."
         if active is not None and active.policy == standing.policy:
             return f"{said} It is in force."
+        if standing.to_promote is not None and standing.mode == "auto":
+            return f"{said} Stage `promote` puts it in force."
         if standing.to_promote is not None:
             return f"{said} To put it in force: `planopt promote {standing.query_id}`."
         return said

@@ -44,6 +44,13 @@ def test_the_page_of_verdicts_reads_like_this() -> None:
     assert f"{summary('validate', STANDINGS)}\n" == (GOLDEN / "summary.md").read_text(encoding="utf-8")
 
 
+def test_in_mode_auto_nobody_has_to_put_it_in_force() -> None:
+    waiting = {"decisions": [decision()], "candidates": [candidate(OTHER)], "verdicts": [verdict(OTHER)]}
+    said = {mode: sentence(standing(mode=mode, **waiting), "cpu") for mode in ("auto", "advise")}
+    assert said["auto"].endswith("equal results. Stage `promote` puts it in force.")
+    assert said["advise"].endswith("To put it in force: `planopt promote q`.")
+
+
 def test_a_stage_before_the_verdict_tells_what_it_did_itself() -> None:
     assert "| fine | 1.2 s CPU, 45 tasks. **Policy:** original in force. |" in summary("observe", STANDINGS)
 
