@@ -75,6 +75,22 @@ def test_every_query_runs_on_both_in_every_round() -> None:
     assert [t.warm_up for _, _, t in experiment.trials()[:3]] == [True, True, False]
 
 
+def test_what_this_session_has_run_needs_no_warm_up() -> None:
+    class Warm(TwoLayouts):
+        def has_run(self, query: Query, arm: Arm) -> bool:
+            return arm == BEFORE
+
+    workspace = Warm(faster)
+    verdict, _ = tried(workspace, subject("a"))
+    assert (verdict.outcome, verdict.pairs) == ("accept", 3)
+    assert workspace.order[0] == ("a", True)  # only the clone
+    assert len(workspace.order) == 7
+    unknown = Subject(Query("a", sql="SELECT 1"), BEFORE, AFTER, None, (), (3.0,))
+    workspace = Warm(faster)
+    tried(workspace, unknown)
+    assert len(workspace.order) == 8  # nobody knows yet what it returns of the files that were cloned
+
+
 def test_only_a_query_whose_loss_may_be_chance_goes_on_once_the_total_is_settled() -> None:
     def told(query: str, arm: Arm, count: int) -> Ran:
         if query == "a":

@@ -147,10 +147,8 @@ class LayoutExperiment:
         """One round of one query; a verdict where it ends the whole experiment."""
         subject, warm_up = one.subject, number == 0
         before = self._workspace.newest_versions(subject.query, subject.before)
-        ids = [arm.id for arm in one.arms]
         arms = {arm.id: arm for arm in one.arms}
-        order = ids if warm_up else round_order(ids, self._workspace.workload.seed, subject.query.id, number)
-        for position, arm_id in enumerate(order):
+        for position, arm_id in enumerate(self._order(one, number)):
             if ended := self._run_arm(one, arms[arm_id], number, position, warm_up=warm_up):
                 return ended
         if one.results is None:
@@ -162,6 +160,14 @@ class LayoutExperiment:
         else:
             one.runs.ledger.taint(number, "a table that it reads was committed to")
         return None
+
+    def _order(self, one: Measured, number: int) -> list[str]:
+        """The arms of a round. Where this session has run the query on the table as it is, that needs no warm-up."""
+        ids, query, before = [arm.id for arm in one.arms], one.subject.query, one.subject.before
+        if number:
+            return round_order(ids, self._workspace.workload.seed, query.id, number)
+        warm = one.results is not None and self._workspace.has_run(query, before)
+        return [arm_id for arm_id in ids if not (warm and arm_id == before.id)]
 
     def _run_arm(self, one: Measured, arm: Arm, number: int, position: int, *, warm_up: bool) -> Judgement | None:
         for binding in range(len(one.subject.query.bindings)):
