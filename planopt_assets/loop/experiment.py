@@ -19,7 +19,7 @@ from planopt_assets.validate.error_budget import FULL_BUDGET, ErrorBudget
 from planopt_assets.validate.error_shares import ErrorShares
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.judge_rules import Rules
-from planopt_assets.validate.race import next_runners, outrun
+from planopt_assets.validate.race import next_runners, outrun, too_small_a_part
 from planopt_assets.validate.round_order import round_order
 from planopt_assets.validate.work import work_ns
 
@@ -212,6 +212,13 @@ class Experiment:
                 if self._arms[arm_id].policy == self._in_force:
                     continue  # who would take its place must be better than it, not only than the baseline
                 if reason := outrun(self._arms[arm_id], self._arms[winner]):
+                    self._settled[arm_id] = unmeasured("inconclusive", reason)
+
+        for failed in [a for a, v in self._settled.items() if v.outcome != "accept"]:
+            for arm_id in self._open():
+                if reason := too_small_a_part(
+                    self._arms[arm_id], self._arms[failed], self._settled[failed], self._rules
+                ):
                     self._settled[arm_id] = unmeasured("inconclusive", reason)
 
     def _settle_open(self, outcome: Outcome, reason: str) -> None:
