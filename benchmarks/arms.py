@@ -129,7 +129,7 @@ def workload_of(options: argparse.Namespace) -> Workload:
     if options.only:
         chosen = replace(chosen, queries=tuple(q for q in chosen.queries if q.id in options.only))
     store = options.folder / "store"
-    budgets = Budgets(per_run=14_400)
+    budgets = Budgets(per_run=options.budget)
     tables = tuple(replace(t, maintain="never") for t in chosen.tables)
     return replace(chosen, store=str(store), mode="auto", budgets=budgets, tables=tables)
 
@@ -141,6 +141,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", nargs="*", help="only these queries")
     parser.add_argument("--arms", nargs="*", choices=ARMS, default=list(ARMS), help="only these arms")
     parser.add_argument("--scale", type=float, default=0.1, help="TPC-H scale factor")
+    parser.add_argument("--budget", type=int, default=14_400, help="seconds of trials for each loop of planopt")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds that count; 0: only make the arms")
     parser.add_argument("--folder", type=Path, default=Path(".planopt/arms"), help="where tables and stores go")
     parser.add_argument("--anew", action="store_true", help="make all arms again, and measure from the first round on")
