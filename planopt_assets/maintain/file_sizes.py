@@ -8,22 +8,26 @@ from planopt_assets.model.data_file import DataFile
 from planopt_assets.model.table_readiness import SizeClass
 
 MIB = 1024 * 1024
-SMALLEST_TARGET, LARGEST_TARGET = 2 * MIB, 128 * MIB
-FILES_PER_CORE = 4
+SMALLEST_TARGET, USUAL_TARGET, LARGEST_TARGET = 2 * MIB, 8 * MIB, 128 * MIB
+FILES_PER_CORE = 4  # from the usual target on; below it one
 CLASSES = (MIB, 8 * MIB, 32 * MIB, 128 * MIB, 1024 * MIB, None)
 
 
 def target_file_bytes(table_bytes: int, cores: int) -> int:
-    """The size at which each core still gets several files; a power of two MiB, from 2 to 128.
+    """The size at which each core has work: a power of two MiB, from 2 to 128.
 
-    A file as small as this is one row group, which one task reads: 7 MB in a single file would leave a core idle.
+    A file of a few MiB is one row group, which one task reads. So small tables get a file for each core: fewer would
+    leave cores idle, and every file more costs CPU. From 8 MiB on a core gets four, so that none waits long for the
+    last.
 
-    Worked: 200 MB on 2 cores in 8 files are 25 MB each: 32 MiB. A table of 7 MB gets 2 MiB, one of 1 TB 128 MiB.
+    Worked, on 2 cores: 7 MB in 2 files of 4 MiB, 27 MB in 4 of 8 MiB, 200 MB in 7 of 32 MiB; 1 TB in files of 128 MiB.
 
-    >>> [target_file_bytes(size, 2) // MIB for size in (7_000_000, 200_000_000, 10**12)]
-    [2, 32, 128]
+    >>> [target_file_bytes(size, 2) // MIB for size in (1_000_000, 7_000_000, 27_000_000, 200_000_000, 10**12)]
+    [2, 4, 8, 32, 128]
     """
     target = SMALLEST_TARGET
+    while target < USUAL_TARGET and target * cores < table_bytes:
+        target *= 2
     while target < LARGEST_TARGET and target * FILES_PER_CORE * cores < table_bytes:
         target *= 2
     return target
