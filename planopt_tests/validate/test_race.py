@@ -100,8 +100,10 @@ def test_the_policy_in_force_is_never_outrun_so_that_nothing_worse_takes_its_pla
     assert [j.judgement.outcome for j in outrun.judged] == ["inconclusive", "accept"]
 
 
-@pytest.mark.parametrize(("seconds", "parts_run"), [(3.9, False), (4.4, True)])
-def test_a_part_of_what_gained_too_little_is_not_tried_and_one_of_what_lost_is(seconds: float, parts_run: bool) -> None:
+@pytest.mark.parametrize(("seconds", "parts_run"), [(3.9, False), (4.1, False), (4.4, True)])
+def test_a_part_of_what_changes_too_little_is_not_tried_and_one_of_what_lost_is(
+    seconds: float, parts_run: bool
+) -> None:
     """4.0 s as original: 2.5 % less is no gain, and a part of it neither. A tenth more: one of them may do harm."""
     both = FEWER.merged(OTHER)
     less = {both: HALF_THE_WORK, FEWER: HALF_THE_WORK, OTHER: {"tasks": 60}}
@@ -111,7 +113,7 @@ def test_a_part_of_what_gained_too_little_is_not_tried_and_one_of_what_lost_is(s
     part, whole = (j.judgement for j in outcome.judged)
     assert whole.outcome != "accept"
     assert (part.outcome == "accept") == parts_run
-    assert ("which gained too little: cpu -3%" in part.reason) != parts_run
+    assert ("which changes too little: cpu" in part.reason) != parts_run
     assert ({FEWER.id} <= {t.policy_id for t in outcome.trials}) == parts_run
 
 
