@@ -50,8 +50,8 @@ QUERIES = {
 
 
 def workload(folder: Path, **changes: Any) -> Workload:
-    # max_loss 1: no test depends on a clock.
-    queries = [Query(name, sql=sql, runs_per_day=1000.0, max_loss=1.0) for name, sql in QUERIES.items()]
+    # No test depends on a clock, however busy the machine.
+    queries = [Query(name, sql=sql, runs_per_day=1000.0, max_loss=1e9) for name, sql in QUERIES.items()]
     made = workload_of(folder, queries, mode="auto", maintenance=Maintenance(pay_back_days=1e9), **changes)
     return maintained(made, "auto")
 
@@ -368,5 +368,22 @@ def test_killed_after_the_commit_the_action_is_neither_lost_nor_done_twice(spark
     assert (action.version_before, action.version_after) == (FILES - 1, FILES)
     assert DeltaTable(str(sales)).version() == FILES
     assert rows(spark, sales) == expected
-    assert undo_layout(run, "sales", who="ada").undoes == action.id
+
+    wish = {"properties": (("delta.autoOptimize.optimizeWrite", "true"),)}
+    later = new_run(workload(folder))
+    later.append("propose", {PROPOSALS: [only_log(later, "properties", **wish)]})
+    done = planopt(folder, "--apply", crash="after_layout_commit")
+    assert done.returncode == EXIT_CODE, done.stderr
+    last = new_run(workload(folder))
+    assert len(actions(last)) == 1
+    (result,) = maintain(last, ["sales"])
+    assert "found in the table's log" in result.summary
+    assert [(a.action, a.status, a.version_after) for a in actions(last)] == [
+        ("compact", "applied", FILES),
+        ("properties", "applied", FILES + 1),
+    ]
+    for undone in reversed(actions(last)):  # the last change goes first
+        assert undo_layout(last, "sales", who="ada").undoes == undone.id
+    assert read_table_facts("sales", str(sales)).property("delta.autoOptimize.optimizeWrite") is None
     assert files_of(sales) == FILES
+    assert rows(spark, sales) == expected
