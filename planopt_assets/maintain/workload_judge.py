@@ -68,9 +68,7 @@ def unsettled(queries: Sequence[QueryPairs], *, objective: Objective, rules: Rul
 
 def workload_pairs(queries: Sequence[QueryPairs]) -> list[Pair]:
     """One pair per round: the counters of all queries, each weighed by its share of the runs, so that the mean is 1."""
-    rounds = min((len(q.pairs) for q in queries), default=0)
-    mean = fmean(q.runs_per_day for q in queries) if queries else 1.0
-    weights = [q.runs_per_day / mean for q in queries]
+    rounds, weights = min((len(q.pairs) for q in queries), default=0), _weights(queries)
     found = []
     for number in range(rounds):
         pairs = [q.pairs[number] for q in queries]
@@ -82,9 +80,16 @@ def workload_pairs(queries: Sequence[QueryPairs]) -> list[Pair]:
     return found
 
 
+def _weights(queries: Sequence[QueryPairs]) -> list[float]:
+    mean = fmean(q.runs_per_day for q in queries) if queries else 1.0
+    return [q.runs_per_day / mean for q in queries]
+
+
 def _judged(
     queries: Sequence[QueryPairs], rounds: int, objective: Objective, rules: Rules, *, done: bool
 ) -> Judgement | None:
+    slack = sum(weight * _spill_slack(q) for q, weight in zip(queries, _weights(queries), strict=True))
+    rules = replace(rules, slack_spill_bytes=round(slack))
     return judge(workload_pairs(queries)[:rounds], objective=objective, rules=rules, done=done)
 
 
@@ -105,12 +110,28 @@ def _together(weighed: Sequence[tuple[Counters, float]]) -> Counters:
 def _vetoes(query: QueryPairs, objective: Objective, rules: Rules, queries: int) -> list[Criterion]:
     """What this query may not lose: its clocks and its counters, each within the share it may lose."""
     confidence = 1 - (1 - VETO_CONFIDENCE) / (2 * queries)
-    limits = replace(rules, bytes_limit=1 + query.max_loss, shuffle_limit=max(rules.shuffle_limit, 1 + query.max_loss))
+    limits = replace(
+        rules,
+        bytes_limit=1 + query.max_loss,
+        shuffle_limit=max(rules.shuffle_limit, 1 + query.max_loss),
+        slack_spill_bytes=_spill_slack(query),
+    )
     clocks = dict.fromkeys((METRIC[objective], "wall_ns"))
     if unknown(query.pairs, ("cpu_ns", "wall_ns", "scan_bytes")):
         return []  # the judge says so
     guards = [*counter_guards(query.pairs, limits), *(_loss(query, metric, confidence) for metric in clocks)]
     return [replace(c, name=f"{query.query_id}: {c.name}") for c in guards]
+
+
+def _spill_slack(query: QueryPairs) -> int:
+    """Larger files make larger tasks, and some of them spill. The clocks charge for that; a tenth of what it reads may.
+
+    Worked: q18 of TPC-H reads 600 MB and spills 17 MB on the new layout, in a third less CPU: no veto.
+    """
+    if unknown(query.pairs, ("scan_bytes",)):
+        return 0
+    read = min((p.totals("scan_bytes")[0] for p in query.pairs), default=0)
+    return round(min(1.0, query.max_loss) * read)
 
 
 def _loss(query: QueryPairs, metric: str, confidence: float) -> Criterion:

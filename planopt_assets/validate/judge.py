@@ -52,7 +52,12 @@ def judge(
         return _settled(pairs, "inconclusive", f"cannot be judged: {', '.join(missing)} unknown in a trial", ())
     if pairs and rules.reject_unchanged and unchanged(pairs):
         words = "not applied: the final plan and all deterministic counters are those of the baseline"
-        return _settled(pairs, "reject", words, repeating_guards(pairs, rules, spill_slack=rules.slack_bytes))
+        return _settled(
+            pairs,
+            "reject",
+            words,
+            repeating_guards(pairs, rules, spill_slack=max(rules.slack_bytes, rules.slack_spill_bytes)),
+        )
     if len(pairs) < min(rules.confirm_pairs, rules.min_pairs):
         return _too_few(pairs, objective, rules, done=done, shown=shown)
     look = _look(pairs, objective, rules, done=done, before=shown)
@@ -227,7 +232,7 @@ def _no_chance(pairs: Sequence[Pair], objective: Objective, rules: Rules) -> str
 
 def _too_few(pairs: Sequence[Pair], objective: Objective, rules: Rules, *, done: bool, shown: bool) -> Judgement | None:
     """With too few pairs for an interval, it can only be rejected: for a counter, or because it has no chance."""
-    early = repeating_guards(pairs, rules, spill_slack=rules.slack_bytes) if pairs else ()
+    early = repeating_guards(pairs, rules, spill_slack=max(rules.slack_bytes, rules.slack_spill_bytes)) if pairs else ()
     if broken := [c for c in early if c.passed is False]:
         return _settled(pairs, "reject", f"guard {broken[0].name} broken: {broken[0].note}", early)
     if pairs and not shown and (words := _no_chance(pairs, objective, rules)):

@@ -35,6 +35,7 @@ class Rules:
     tasks_limit: float = 2.0
     gc_limit: float = 2.0
     slack_bytes: int = 1 << 20  # a smaller difference in bytes is ignored
+    slack_spill_bytes: int = 0  # none for a policy; a layout changes the size of tasks, and clocks charge for it
     slack_tasks: int = 8
     slack_gc_ns: int = 500_000_000  # one collection more or less is chance
     noise_limit: float = 0.5  # spread of the baseline from run to run; above it nothing is judged

@@ -61,8 +61,19 @@ def test_a_query_that_loses_more_than_its_limit_vetoes_and_the_net_gain_is_shown
 def test_bytes_and_spill_of_each_query_are_guarded_too() -> None:
     found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, scan_bytes=150 * MIB))
     assert (found.outcome, found.reason.partition(",")[0]) == ("reject", "veto of lookup: scan_bytes")
-    found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, disk_spill_bytes=MIB))
+    read = query("lookup", 1.0, 0.9).pairs[0].totals("scan_bytes")[0]
+    found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, disk_spill_bytes=read // 5))
     assert (found.outcome, found.reason.partition(",")[0]) == ("reject", "veto of lookup: disk_spill_bytes")
+    found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, memory_spill_bytes=read))
+    assert (found.outcome, found.reason.partition(",")[0]) == ("reject", "veto of lookup: memory_spill_bytes")
+
+
+def test_a_little_spill_of_larger_tasks_is_left_to_the_clocks() -> None:
+    read = query("lookup", 1.0, 0.9).pairs[0].totals("scan_bytes")[0]
+    little = {"disk_spill_bytes": read // 20, "memory_spill_bytes": read // 4}
+    assert verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, **little)).outcome == "accept"
+    lost = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 1.5, **little))
+    assert (lost.outcome, lost.reason.partition(",")[0]) == ("reject", "veto of lookup: cpu_ns")
 
 
 def test_a_loss_that_may_be_chance_is_no_veto_and_no_accept() -> None:
