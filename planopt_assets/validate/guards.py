@@ -14,7 +14,6 @@ from planopt_assets.validate.intervals import ratio_interval
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
 
-
 IN_MEMORY = 8  # times the size on disk: rows that are spilled are packed and compressed
 
 
