@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from planopt_assets.replan.candidates import Tried
 
 
-@dataclass(frozen=True)  # without slots: the rounds are computed once
+@dataclass(frozen=True)  # without slots: what is asked ten times for a query is computed once
 class Standing:
     """One query: its current inputs, everything stored that was made from exactly these, and what else still counts."""
 
@@ -183,7 +183,7 @@ class Standing:
         """Of all rounds."""
         return [d for d in self.decisions if d.proposes]
 
-    @property
+    @cached_property
     def unjudged(self) -> list[Candidate]:
         """Candidates without a verdict. The policy in force that was only measured again is one if others are."""
         judged = {v.candidate_id for v in self.verdicts}
@@ -257,7 +257,7 @@ class Standing:
             return NO_PROMISE
         return promise(decisions, self.artifacts[0].statistics_source if self.artifacts else None)
 
-    @property
+    @cached_property
     def best(self) -> Verdict | None:
         """The accepted verdict with the best proven gain: the one whose interval ends lowest."""
         return self._best(frozenset())
@@ -297,7 +297,7 @@ class Standing:
     def _proven(self, gone: frozenset[str]) -> list[Verdict]:
         return [v for v in (*self.verdicts, *self.carried) if v.id not in gone and not self._doubt(v)]
 
-    @property
+    @cached_property
     def _accepted(self) -> list[Verdict]:
         """What automation may rely on: proven on these inputs or similar ones, and not taken back since."""
         return self._proven(spent(self.chain, by_hand=False) | waiting(self.chain, self.past_verdicts))
@@ -313,7 +313,7 @@ class Standing:
         """Its outcome; an `accept` that proves nothing is no answer."""
         return "inconclusive" if verdict.accepted and self._doubt(verdict) else verdict.outcome
 
-    @property
+    @cached_property
     def outcome(self) -> str:
         if self.broken is not None:
             return "broken"
@@ -330,7 +330,7 @@ class Standing:
                 return outcome
         return "no_change" if self.settled else "not_run"
 
-    @property
+    @cached_property
     def deciding(self) -> Verdict | None:
         """The verdict the outcome rests on."""
         if self.broken is not None:
