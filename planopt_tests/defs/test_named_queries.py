@@ -110,4 +110,4 @@ def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: Wo
     assert newest.asset_materialization is not None
     said = newest.asset_materialization.metadata
     assert said["overview"].value == "2 queries, 2 in this run: 2 not finished"
-    assert "| a | looked at |" in str(said["all queries"].value)
+    assert "| a | looked at. **Policy:** original in force. |" in str(said["all queries"].value)
