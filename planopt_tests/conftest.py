@@ -13,6 +13,7 @@ import pytest
 
 from planopt_assets.model import redaction
 from planopt_assets.model.workload import Query, Table, Workload
+from planopt_tests.class_archive import java_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from planopt_tests.one_pass import OnePass
     from planopt_tests.s3_server import S3
 
-# For every Java of the suite and of the processes it starts. They live too short for Java's second compiler, which
-# takes half of the processor time of a first pass of the loop: 28 s instead of 49 s; a fourth pass takes the same.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("JDK_JAVA_OPTIONS", java_options())
 # A shell ignores SIGINT for its background jobs. Dagster gives SIGTERM the same fate, and processes that tests start
 # inherit it: none of them could be ended.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -92,6 +91,13 @@ def spark() -> Iterator[SparkSession]:
     gateway: Any = session.sparkContext._gateway
     process, gateway.proc = gateway.proc, None
     yield session
+    gateway.proc = process
+    end(session)
+
+
+def end(session: SparkSession) -> None:
+    """Stop Spark and wait for its Java, which may still have to write something."""
+    process = session.sparkContext._gateway.proc  # type: ignore[union-attr]
     session.stop()
     process.stdin.close()
     process.wait()

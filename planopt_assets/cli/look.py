@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 
 def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
     """Show the state of each query and the policy in force."""
+    from planopt_assets.report.standing_facts import standing_facts
     from planopt_assets.report.terminal import print_standings
 
     found = read(workload)
     loaded, standings = found.workload, found.standings.values()
     if as_json:
         head = {"workload": loaded.name, "store": loaded.store}
-        print_json_list(head, "queries", (s.facts() for s in standings))
+        print_json_list(head, "queries", (standing_facts(s) for s in standings))
     else:
         print_standings(standings)
 

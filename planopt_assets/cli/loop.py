@@ -104,6 +104,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     from planopt_assets.engine.sessions.thread_budget import limit_native_threads
 
     limit_native_threads()  # before anything loads Arrow, which starts the thread pools
+    from planopt_assets.report.standing_facts import standing_facts
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
 
@@ -142,7 +143,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
             "store": loaded.store,
             "report": str(path),
         }
-        print_json_list(head, "queries", (s.facts() for s in shown))
+        print_json_list(head, "queries", (standing_facts(s) for s in shown))
     else:
         if run_id is None and not any(s.broken for s in shown):
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")

@@ -7,25 +7,24 @@ killed run goes on where it stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planopt_assets.decide.knobs import objections
-from planopt_assets.decide.parallelism import by_cores
 from planopt_assets.errors import QueryHangs, SessionLost
 from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
+from planopt_assets.loop.rounds import Rounds, by_proven_gain
 from planopt_assets.loop.steps import planned_steps
 from planopt_assets.model.decision import SAVINGS
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
 from planopt_assets.model.workload import NO_LIMITS, SIMILAR, Knobs
 from planopt_assets.promote.chain import spent
-from planopt_assets.promote.confirmation import cost_s
 from planopt_assets.promote.suspension import covered
 from planopt_assets.promote.twice_taken_back import waiting
 from planopt_assets.promote.veto import objection_to
-from planopt_assets.replan.candidates import Proposed, Tried, combination, incumbent, next_singles
+from planopt_assets.replan.candidates import incumbent
 from planopt_assets.validate.error_budget import ErrorBudget, budget_left
 
 if TYPE_CHECKING:
@@ -39,9 +38,10 @@ if TYPE_CHECKING:
     from planopt_assets.promote.confirmation import Confirmation
     from planopt_assets.promote.lifecycle import Lifecycle
     from planopt_assets.promote.transitions import Expire, Revert
+    from planopt_assets.replan.candidates import Tried
 
 
-@dataclass(frozen=True)  # without slots: `base` is asked sixteen times a query, and computed once
+@dataclass(frozen=True)  # without slots: what is asked ten times for a query is computed once
 class Standing:
     """One query: its current inputs, everything stored that was made from exactly these, and what else still counts."""
 
@@ -130,45 +130,42 @@ class Standing:
         return self.observed and all(a.captured for a in self.artifacts)
 
     @cached_property
-    def base(self) -> Verdict | None:
-        """The accepted verdict whose policy this round starts from. None: the round that starts from original.
+    def rounds(self) -> Rounds:
+        """What was done on these inputs, as rounds. After a person's pin none starts from what was accepted."""
+        confirmed, pinned = self._only_confirmed, self.active is not None and self.active.fixed
+        return Rounds(
+            self.decisions,
+            [c for c in self.candidates if c.id not in confirmed],
+            self.verdicts,
+            self.unjudged,
+            () if pinned else self._accepted,
+            self.incumbent,
+        )
 
-        The next round starts from the best accepted policy, once nothing is left to try in the round before. After a
-        person's pin there is none.
-        """
-        if self.active is not None and self.active.fixed:
-            return None
-        accepted = self._accepted
-        last = self.decisions[-1].policy_before if self.decisions else ORIGINAL
-        started = next((v for v in accepted if v.policy == last), None)
-        if not self._decided_from(last) or not self._replanned_from(last) or self.unjudged:
-            return started
-        return min(accepted, key=_by_proven_gain, default=None)
+    @property
+    def base(self) -> Verdict | None:
+        """The accepted verdict whose policy this round starts from. None: the round that starts from original."""
+        return self.rounds.base
 
     @property
     def base_policy(self) -> Policy:
-        """What this round adds to."""
-        return self.base.policy if self.base else ORIGINAL
+        return self.rounds.base_policy
 
     @property
     def decided(self) -> bool:
-        """Whether the rules were asked about the policy that this round starts from."""
-        return self._decided_from(self.base_policy)
+        return self.rounds.decided
 
     @property
     def replanned(self) -> bool:
-        """Every proposal that should be planned by now was: the first ones, and combinations of what was accepted."""
-        return self._replanned_from(self.base_policy)
+        return self.rounds.replanned
 
-    def _decided_from(self, base: Policy) -> bool:
-        return any(d.policy_before == base for d in self.decisions)
+    @property
+    def tried(self) -> Tried:
+        return self.rounds.tried
 
-    def _replanned_from(self, base: Policy) -> bool:
-        proposed = [Proposed.of(d) for d in self.proposed if d.policy_before == base]
-        tried = self._tried_from(base)
-        kept = None if base != ORIGINAL else self.incumbent(tried)
-        open_ones = (*next_singles(proposed, tried), combination(proposed, tried), kept)
-        return self._decided_from(base) and not any(open_ones)
+    @property
+    def this_round(self) -> list[Decision]:
+        return self.rounds.this_round
 
     def incumbent(self, tried: Tried) -> Policy | None:
         """The policy in force, if it is to be planned as a candidate: whenever the query is tried, or it is suspended.
@@ -182,35 +179,11 @@ class Standing:
         return incumbent(self.active.policy, others, suspended=bool(self.suspended))
 
     @property
-    def tried(self) -> Tried:
-        """What became of each policy that was planned: `dropped`, `kept`, or its verdict."""
-        return self._tried_from(self.base_policy)
-
-    def _tried_from(self, base: Policy) -> Tried:
-        """As a round sees it: what was accepted before, and does not add to its base, is no answer of this round."""
-        judged: dict[Policy, str] = {v.policy: v.outcome for v in self.verdicts}
-        planned = {
-            c.policy: "kept" if c.kept else "dropped" for c in self.candidates if c.id not in self._only_confirmed
-        }
-        found = {policy: judged.get(policy, state) for policy, state in planned.items()}
-        return {
-            policy.id: state
-            for policy, state in found.items()
-            if base == ORIGINAL or state != "accept" or (policy != base and base.within(policy))
-        }
-
-    @property
     def proposed(self) -> list[Decision]:
         """Of all rounds."""
         return [d for d in self.decisions if d.proposes]
 
-    @property
-    def this_round(self) -> list[Decision]:
-        """The decisions about the policy that this round starts from."""
-        base = self.base_policy
-        return [d for d in self.decisions if d.policy_before == base]
-
-    @property
+    @cached_property
     def unjudged(self) -> list[Candidate]:
         """Candidates without a verdict. The policy in force that was only measured again is one if others are."""
         judged = {v.candidate_id for v in self.verdicts}
@@ -284,7 +257,7 @@ class Standing:
             return NO_PROMISE
         return promise(decisions, self.artifacts[0].statistics_source if self.artifacts else None)
 
-    @property
+    @cached_property
     def best(self) -> Verdict | None:
         """The accepted verdict with the best proven gain: the one whose interval ends lowest."""
         return self._best(frozenset())
@@ -319,12 +292,12 @@ class Standing:
         return best
 
     def _best(self, gone: frozenset[str]) -> Verdict | None:
-        return min(self._proven(gone), key=_by_proven_gain, default=None)
+        return min(self._proven(gone), key=by_proven_gain, default=None)
 
     def _proven(self, gone: frozenset[str]) -> list[Verdict]:
         return [v for v in (*self.verdicts, *self.carried) if v.id not in gone and not self._doubt(v)]
 
-    @property
+    @cached_property
     def _accepted(self) -> list[Verdict]:
         """What automation may rely on: proven on these inputs or similar ones, and not taken back since."""
         return self._proven(spent(self.chain, by_hand=False) | waiting(self.chain, self.past_verdicts))
@@ -340,7 +313,7 @@ class Standing:
         """Its outcome; an `accept` that proves nothing is no answer."""
         return "inconclusive" if verdict.accepted and self._doubt(verdict) else verdict.outcome
 
-    @property
+    @cached_property
     def outcome(self) -> str:
         if self.broken is not None:
             return "broken"
@@ -357,7 +330,7 @@ class Standing:
                 return outcome
         return "no_change" if self.settled else "not_run"
 
-    @property
+    @cached_property
     def deciding(self) -> Verdict | None:
         """The verdict the outcome rests on."""
         if self.broken is not None:
@@ -399,45 +372,6 @@ class Standing:
         """The policies that a summary names: what the outcome is about, and what is in force."""
         return (self.policy, self.active.policy) if self.active else (self.policy,)
 
-    def facts(self) -> dict[str, Any]:
-        """One object per query, as `--json` prints it."""
-        gain, deciding, active = self.gain, self.deciding, self.active
-        return {
-            "id": self.query_id,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "results_equal": deciding.results_equal if deciding else None,
-            "policy_id": self.policy.id,
-            "policy": self.policy.facts(),
-            "gain": asdict(gain) if gain else None,
-            "active_policy": (active.policy if active else ORIGINAL).facts(),
-            "active_policy_id": active.policy.id if active else ORIGINAL.id,
-            "depends_on_cores": list(by_cores(*self.shown_policies)),
-            "generation": active.generation if active else 0,
-            "state": self.state,
-            "state_reason": self.suspended or (active.reason if active else ""),
-            "conditions": active.conditions.facts() if active and active.conditions else None,
-            "not_applied": self.not_applied or None,
-            "due": self.due.reason if self.due else None,
-            "confirmation": self._confirmation_facts(),
-            "error_budget": self.error_budget.facts(),
-            "policies": [p.facts() for p in self.policies],
-            "promotion_id": active.id if active else None,
-            "verdict_id": deciding.id if deciding else None,
-            "carried_over": deciding in self.carried,
-            "observation_ids": [a.observation_id for a in self.artifacts],
-            "plan_fingerprints": [a.plan_fingerprint for a in self.artifacts],
-            "topology_hashes": [a.topology_hash for a in self.artifacts],
-            "decision_ids": [d.id for d in self.decisions],
-        }
-
-    def _confirmation_facts(self) -> dict[str, Any] | None:
-        found = self.confirmation
-        if found is None:
-            return None
-        cost = cost_s(self.promoted_by) if found.state == "open" else None
-        return {"state": found.state, "reason": found.reason, "due": found.due(self.at), "cost_s": cost}
-
 
 def ended_session(artifact: PlanArtifact) -> bool:
     """Whether this observation cost the whole session, so that it is not taken again lightly."""
@@ -447,10 +381,6 @@ def ended_session(artifact: PlanArtifact) -> bool:
 def asked_for(standing: Standing) -> Standing:
     """The same query, named by a person."""
     return replace(standing, named=True)
-
-
-def _by_proven_gain(verdict: Verdict) -> tuple[float, str]:
-    return verdict.gain.high if verdict.gain else float("inf"), verdict.policy.id
 
 
 def _nearest_to_a_proposal(decision: Decision) -> float:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from planopt_assets.model.counters import Counters
-from planopt_assets.model.execution import Execution
 from planopt_assets.model.stamp import NOT_STORED, Stamp
-from planopt_assets.model.trial import Digest, TrialStatus
+from planopt_assets.model.trial import Counted, Digest, TrialStatus
 from planopt_assets.model.verdict import Criterion, Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutTrial:
+class LayoutTrial(Counted):
     """One execution of one query in the experiment on a layout; `layout` tells the clone from the table itself."""
 
     id: str
@@ -33,13 +32,6 @@ class LayoutTrial:
     topology_hash: str | None = None
     seed: int | None = None
     stamp: Stamp = field(default=NOT_STORED, compare=False)
-
-    @property
-    def execution(self) -> Execution | None:
-        """What ran; None where it did not get far enough to be counted."""
-        if self.counters is None:
-            return None
-        return Execution(self.id, self.query_id, "trial", self.policy_id, self.binding, self.counters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,26 @@ class Digest:
     form: int = DIGEST_FORM
 
 
+class Counted:
+    """A trial, of a policy or of a layout: what ran in it is an execution like any other."""
+
+    __slots__ = ()
+    id: str
+    query_id: str
+    policy_id: str
+    binding: int
+    counters: Counters | None
+
+    @property
+    def execution(self) -> Execution | None:
+        """What ran; None where it did not get far enough to be counted."""
+        if self.counters is None:
+            return None
+        return Execution(self.id, self.query_id, "trial", self.policy_id, self.binding, self.counters)
+
+
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Counted):
     """One execution of one binding under one policy; warm-ups and tainted ones are stored but never counted."""
 
     id: str
@@ -65,13 +83,6 @@ class Trial:
     input_fingerprint: str | None = None
     signals: Signals | None = None  # of the first run of a candidate: what the next round decides from
     stamp: Stamp = field(default=NOT_STORED, compare=False)
-
-    @property
-    def execution(self) -> Execution | None:
-        """What ran; None where it did not get far enough to be counted."""
-        if self.counters is None:
-            return None
-        return Execution(self.id, self.query_id, "trial", self.policy_id, self.binding, self.counters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.parallelism import by_cores
 from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.report.standing_facts import standing_facts
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
@@ -18,7 +19,7 @@ def why_facts(standing: Standing, production: Sequence[Execution] = ()) -> dict[
     """Outcome, real runs, decisions with their arithmetic, candidates with their plan changes, verdicts."""
     active = standing.active
     return {
-        **standing.facts(),
+        **standing_facts(standing),
         "in_force": standing.in_force,
         "depends_on": active.conditions.describe() if active and active.conditions else [],
         "depends_on_cores": list(by_cores(*standing.shown_policies, *(c.policy for c in standing.candidates))),

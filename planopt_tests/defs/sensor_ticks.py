@@ -13,6 +13,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from planopt_assets.definitions import defs
 from planopt_assets.defs import on_change, regressions
+from planopt_tests.defs.fresh_instance import fresh_instance
 
 
 @dataclass
@@ -60,7 +61,7 @@ class Ticks:
 def ticks(file: Path, sensor: str, patch: pytest.MonkeyPatch) -> Iterator[Ticks]:
     patch.setenv("PLANOPT_WORKLOAD", str(file))
     definition = defs().resolve_sensor_def(sensor)
-    with dg.instance_for_test() as instance:
+    with fresh_instance() as instance:
         made = Ticks(instance, definition)
         for module in (on_change, regressions):
             patch.setattr(module, "time", lambda: made.now)

@@ -22,6 +22,7 @@ from planopt_assets.store.codecs.deciding import VERDICTS
 from planopt_assets.store.store import Store
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import make_tables, write_workload_file
+from planopt_tests.defs.fresh_instance import fresh_instance
 from planopt_tests.one_pass import OnePass
 
 pytestmark = pytest.mark.e2e
@@ -42,7 +43,7 @@ def file(spark: SparkSession, tmp_path: Path) -> Path:
 @pytest.fixture
 def instance(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
     monkeypatch.setenv("PLANOPT_WORKLOAD", str(file))
-    with dg.instance_for_test() as made:
+    with fresh_instance() as made:
         register_queries(made, load_workload(file))
         yield made
 

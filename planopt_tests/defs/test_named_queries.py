@@ -14,6 +14,7 @@ from planopt_assets.defs.dead_runs import PROCESS_TAG, this_process
 from planopt_assets.defs.resources import WorkspaceResource, workspace_of
 from planopt_assets.loop.run import Run, StageResult
 from planopt_tests.conftest import write_workload_file
+from planopt_tests.defs.fresh_instance import fresh_instance
 
 pytestmark = pytest.mark.fast
 
@@ -47,7 +48,7 @@ def test_the_queries_of_a_configuration_are_named(resource: WorkspaceResource) -
     def selected() -> None:
         stage(queries())
 
-    with dg.instance_for_test() as instance:
+    with fresh_instance() as instance:
         config = {"ops": {"selected_queries": {"config": {"queries": ["b"]}}}}
         selected.execute_in_process(config, instance=instance, resources={NAMES.workspace: resource})
     assert told == [{"b"}]
@@ -66,7 +67,7 @@ def test_a_query_that_is_materialized_alone_is_named(
     assets = stage_assets.stage_assets(
         HERE, "decide", work, deps={"policy_decisions": []}, descriptions={"policy_decisions": "-"}
     )
-    with dg.instance_for_test() as instance:
+    with fresh_instance() as instance:
         instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
         tags = {
             "dagster/asset_partition_range_start": partitions[0],
@@ -80,7 +81,7 @@ def test_a_run_says_which_process_it_is_where_one_process_is_the_whole_run(resou
     assets = stage_assets.stage_assets(
         HERE, "decide", lambda run, query_ids: [], deps={"policy_decisions": []}, descriptions={"policy_decisions": "-"}
     )
-    with dg.instance_for_test() as instance:
+    with fresh_instance() as instance:
         instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
         resources = {NAMES.workspace: resource}
         ran = dg.materialize([assets], instance=instance, resources=resources, partition_key="a")
@@ -96,7 +97,7 @@ def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: Wo
     assets = stage_assets.stage_assets(
         HERE, "decide", work, deps={"policy_decisions": []}, descriptions={"policy_decisions": "-"}
     )
-    with dg.instance_for_test() as instance:
+    with fresh_instance() as instance:
         instance.add_dynamic_partitions(names.PARTITIONS, ["a", "b"])
         tags = {"dagster/asset_partition_range_start": "a", "dagster/asset_partition_range_end": "b"}
         dg.materialize([assets], instance=instance, resources={NAMES.workspace: resource}, tags=tags)
@@ -109,4 +110,4 @@ def test_the_newest_event_of_an_asset_is_the_summary_of_all_queries(resource: Wo
     assert newest.asset_materialization is not None
     said = newest.asset_materialization.metadata
     assert said["overview"].value == "2 queries, 2 in this run: 2 not finished"
-    assert "| a | looked at |" in str(said["all queries"].value)
+    assert "| a | looked at. **Policy:** original in force. |" in str(said["all queries"].value)

@@ -19,6 +19,7 @@ from planopt_assets.defs.component import STARTER
 from planopt_assets.errors import WrongValue
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import MASTER, SETTINGS, make_tables
+from planopt_tests.defs.fresh_instance import fresh_instance
 from planopt_tests.defs.test_user_asset import example
 from planopt_tests.fresh_python import ROOT
 
@@ -40,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.e2e
 def test_the_example_writes_its_table_and_observes_its_query(spark: SparkSession, folder: Path) -> None:
     made: dg.Definitions = example(EXAMPLE).defs
-    with dg.instance_for_test() as instance:
+    with fresh_instance() as instance:
         written = made.resolve_implicit_global_asset_job_def().execute_in_process(
             instance=instance, asset_selection=[dg.AssetKey(["raw", "sales"])]
         )

@@ -24,13 +24,23 @@ from planopt_tests.store.whole_store import IN_FORCE, Written, write_whole_store
 pytestmark = pytest.mark.fast
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder with a whole store, and a copy of it. Stored rows name their tables by path, so the folder stays."""
+    folder, copy = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("copy") / "whole"
+    write_whole_store(folder)
+    return folder, shutil.copytree(folder, copy)
+
+
 @pytest.fixture
-def file(tmp_path: Path, hook: Hook) -> Path:
-    """The workload of `whole_store` as a file, with one webhook."""
-    write_whole_store(tmp_path)
+def file(written: tuple[Path, Path], hook: Hook) -> Path:
+    """The workload of `whole_store` as a file, with one webhook; as it was written, whatever the test before did."""
+    folder, copy = written
+    shutil.rmtree(folder)
+    shutil.copytree(copy, folder)
     settings = "".join(f"    {name}: {value}\n" for name, value in SETTINGS.items())
     queries = "".join(f"  - {{id: {q}, sql: 'SELECT shop, {n} AS n FROM sales'}}\n" for n, q in enumerate(IN_FORCE))
-    file = tmp_path / "planopt.yaml"
+    file = folder / "planopt.yaml"
     file.write_text(
         f"version: 1\nname: tests\nstore: store\nmode: auto\nspark:\n  master: {MASTER}\n  settings:\n{settings}"
         f"tables: {{sales: data/sales}}\nqueries:\n{queries}alerts: [{{kind: webhook, url: '{hook.url}'}}]\n"

@@ -14,6 +14,7 @@ from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.model.workload import Workload
 from planopt_assets.workload import load_workload
+from planopt_tests.defs.fresh_instance import fresh_instance
 from planopt_tests.defs.observed import commit, observe_without_spark
 from planopt_tests.no_spark import no_spark
 
@@ -50,7 +51,7 @@ def asked(night: datetime = NIGHT) -> dg.RunRequest | dg.SkipReason:
 
 def asked_of(schedule: dg.ScheduleDefinition, night: datetime = NIGHT) -> dg.RunRequest | dg.SkipReason:
     with (
-        dg.instance_for_test() as instance,
+        fresh_instance() as instance,
         dg.build_schedule_context(instance=instance, scheduled_execution_time=night) as context,
     ):
         data = schedule.evaluate_tick(context)
@@ -114,7 +115,7 @@ def test_a_night_with_nothing_to_do_starts_nothing_and_is_still_seen(file: Path)
     look_at_tables(workload)
     schedule = defs().resolve_schedule_def("nightly_sweep")
     with (
-        dg.instance_for_test() as instance,
+        fresh_instance() as instance,
         dg.build_schedule_context(instance=instance, scheduled_execution_time=NIGHT) as context,
     ):
         data = schedule.evaluate_tick(context)

@@ -30,6 +30,7 @@ from planopt_assets.defs import on_change
 from planopt_assets.loop.run import read_standings
 from planopt_assets.loop.steps import step
 from planopt_assets.workload import load_workload
+from planopt_tests.defs.fresh_instance import fresh_instance
 from planopt_tests.defs.observed import commit, observe_without_spark
 from planopt_tests.defs.simulated_runs import LAUNCHED, end_run, queries_of
 
@@ -167,7 +168,7 @@ def day(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Day]:
     coordinator = {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"}  # launches at once
     target = LoadableTargetOrigin(module_name="planopt_assets.definitions")
     with (
-        dg.instance_for_test(overrides={"run_launcher": launcher, "run_coordinator": coordinator}) as instance,
+        fresh_instance(overrides={"run_launcher": launcher, "run_coordinator": coordinator}) as instance,
         WorkspaceProcessContext(instance, InProcessWorkspaceLoadTarget(InProcessCodeLocationOrigin(target))) as daemon,
     ):
         made = Day(folder, instance, daemon)

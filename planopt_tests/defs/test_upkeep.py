@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import dagster as dg
 import pytest
 
 from planopt_assets.defs import names
@@ -17,6 +16,7 @@ from planopt_assets.store.opened import opened
 from planopt_assets.store.store import Store
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import write_workload_file
+from planopt_tests.defs.fresh_instance import fresh_instance
 from planopt_tests.no_spark import no_spark
 
 pytestmark = pytest.mark.fast
@@ -36,7 +36,7 @@ def test_upkeep_compacts_the_store_and_removes_partitions_of_removed_queries_and
     for number in range(SMALL_FILES + 2):
         store.append(f"run-{number}", "decide", {EDGES: [Edge("a", "decide", f"child-{number}", "parent")]})
     assert files(workload.store) > SMALL_FILES
-    with dg.instance_for_test() as instance:
+    with fresh_instance() as instance:
         instance.add_dynamic_partitions(names.PARTITIONS, ["a", "removed"])
         instance.add_dynamic_partitions(names.TABLE_PARTITIONS, ["renamed"])
         result = planopt_definitions(file).resolve_job_def(names.UPKEEP_JOB).execute_in_process(instance=instance)

@@ -17,6 +17,7 @@ from planopt_assets.engine.user_job.production import Executions
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import make_tables
+from planopt_tests.defs.fresh_instance import fresh_instance
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.promoted import chain, promote_by_hand
 from planopt_tests.stored_rows import StoredRows
@@ -40,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.instance_for_test() as made:
+    with fresh_instance() as made:
         yield made
 
 

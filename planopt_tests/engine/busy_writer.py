@@ -20,7 +20,7 @@ def main(table: str, stop: str) -> None:
     rows = dict.fromkeys(range(100), 0)  # id -> version of the row
     number, done = 100, {"append": 0, "delete": 0, "update": 0, "again": 0}
     while not Path(stop).exists():
-        time.sleep(0.05)  # a core is left for the one who applies the layout
+        time.sleep(0.3)  # a core is left for the one who applies the layout
         new = {number: 0, number + 1: 0}
         _until_committed(lambda new=new: _append(table, new), done)
         rows, number = rows | new, number + 2

@@ -17,6 +17,7 @@ from planopt_assets.loop.steps import planned_steps, step
 from planopt_assets.model.workload import Knobs, Workload
 from planopt_assets.promote.confirmation import Confirmation
 from planopt_assets.report.html import write_report
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.report.terminal import print_why
 from planopt_assets.report.why import why_facts
 from planopt_tests.loop.fake_workspace import HALF, SLIGHTLY_LESS, FakeWorkspace, experiment, working
@@ -46,7 +47,7 @@ def test_a_due_confirmation_is_a_step_that_names_its_cost() -> None:
     assert one.needed
     assert one.why == "generation 1 is to be confirmed, step 1 of 2 (about 8 executions, 12 s)"
     assert not in_force().settled
-    assert in_force().facts()["confirmation"] == {
+    assert standing_facts(in_force())["confirmation"] == {
         "state": "open",
         "reason": "to be confirmed, step 1 of 2",
         "due": True,
@@ -116,7 +117,7 @@ def test_a_policy_that_lost_its_gain_is_rejected() -> None:
 
 def test_a_confirmed_policy_says_so_in_its_facts() -> None:
     found = replace(in_force(), confirmation=Confirmation("confirmed", "confirmed by ver-2: cpu -30%"))
-    assert found.facts()["confirmation"]["state"] == "confirmed"
+    assert standing_facts(found)["confirmation"]["state"] == "confirmed"
 
 
 def test_why_and_the_report_say_where_it_stands(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Table, Workload
 from planopt_assets.promote.transitions import next_generation
 from planopt_assets.report.diff import diff_facts
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.report.why import why_facts
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.schemas import TABLES
@@ -104,7 +105,7 @@ def standing_of(workload: Workload, store: Snapshot) -> Standing:
 
 Ask = Callable[[Workload, Snapshot, Standing], object]
 ASKED: dict[str, Ask] = {
-    "status": lambda w, store, standing: json.dumps(standing.facts(), default=str),
+    "status": lambda w, store, standing: json.dumps(standing_facts(standing), default=str),
     "why": lambda w, store, standing: json.dumps(why_facts(standing), default=str),
     "diff": lambda w, store, standing: diff_facts(standing, store.read(CANDIDATES)),
     "check": lambda w, store, standing: evaluate(["q"], store, {"q": standing}),

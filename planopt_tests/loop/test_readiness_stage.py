@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,15 @@ CONJUNCT = {
 }
 
 
+@pytest.fixture(scope="module")
+def small_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tables(tmp_path_factory.mktemp("small"), files=40, rows=20)
+
+
 @pytest.fixture
-def workload(tmp_path: Path) -> Workload:
+def workload(small_files: Path, tmp_path: Path) -> Workload:
     """40 small files of `sales`, and a query that was seen to read all of them."""
-    make_tables(tmp_path, files=40, rows=20)
+    shutil.copytree(small_files, tmp_path, dirs_exist_ok=True)
     found = workload_of(tmp_path, [QUERY], mode="advise")
     observe(found, "run-1")
     return found

@@ -12,6 +12,7 @@ from planopt_assets.model.conditions import Conditions
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Gain
 from planopt_assets.promote.transitions import Event
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_tests.promote.events import EXPIRED, REGRESSED, ROLLED_BACK, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import (
     FEWER,
@@ -155,7 +156,7 @@ def test_a_verdict_carried_over_from_similar_inputs_counts_like_one_on_these() -
     decisions = [decision("no_change"), nothing_beyond(FEWER)]
     carried = standing(decisions=decisions, carried=[verdict(FEWER)], mode="auto")
     assert (carried.outcome, carried.settled) == ("accept", False)  # it is to be promoted
-    assert carried.facts()["carried_over"]
+    assert standing_facts(carried)["carried_over"]
     in_force = replace(carried, chain=(promotion(FEWER),))
     assert (in_force.settled, in_force.to_promote) == (True, None)
 
@@ -258,7 +259,7 @@ def test_where_nothing_was_tried_the_policy_is_the_one_in_force() -> None:
 
 
 def test_the_facts_of_a_query_are_one_flat_object() -> None:
-    assert tried(verdict(FEWER), active=promotion(OTHER)).facts() == {
+    assert standing_facts(tried(verdict(FEWER), active=promotion(OTHER))) == {
         "id": "q",
         "outcome": "accept",
         "reason": "the reason for accept",
@@ -290,12 +291,12 @@ def test_the_facts_of_a_query_are_one_flat_object() -> None:
 
 def test_the_facts_hold_whole_policies() -> None:
     hinted, rewritten = Policy.of(hints=["broadcast(join0.right g)"]), Policy.of(rewrites=["cnf"])
-    facts = tried(verdict(hinted), active=promotion(rewritten)).facts()
+    facts = standing_facts(tried(verdict(hinted), active=promotion(rewritten)))
     assert facts["policy"] == {"settings": {}, "hints": ["broadcast(join0.right g)"], "rewrites": []}
     assert facts["active_policy"] == {"settings": {}, "hints": [], "rewrites": ["cnf"]}
 
 
 def test_the_facts_of_a_query_that_never_ran_say_so() -> None:
-    facts = standing(artifacts=[]).facts()
+    facts = standing_facts(standing(artifacts=[]))
     assert (facts["outcome"], facts["gain"], facts["verdict_id"], facts["generation"]) == ("not_run", None, None, 0)
     assert facts["active_policy_id"] == ORIGINAL.id

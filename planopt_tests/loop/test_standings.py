@@ -20,6 +20,7 @@ from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import Chain
 from planopt_assets.model.workload import Query, Table, Workload
 from planopt_assets.promote.transitions import Accept, Event, Expire, Revert, next_generation
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.store.codecs.deciding import DECISIONS, VERDICTS
 from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.rows import FEWER
@@ -186,12 +187,12 @@ def test_it_is_proposed_again_under_another_judge_catalogue_or_rule(
 def test_an_accepted_policy_is_carried_over_and_the_standing_shows_it(written: WrittenStore, tmp_path: Path) -> None:
     written.observe(QUERY, "r1")
     verdict = written.judge(standing(written), FEWER, "accept", "r1")
-    assert not standing(written).facts()["carried_over"]
+    assert not standing_facts(standing(written))["carried_over"]
     commit(tmp_path)
     written.observe(QUERY, "r2")
     found = decide(written, "r2")
     assert (found.settled, found.outcome, found.verdicts) == (True, "accept", [])
-    assert (found.facts()["verdict_id"], found.facts()["carried_over"]) == (verdict, True)
+    assert (standing_facts(found)["verdict_id"], standing_facts(found)["carried_over"]) == (verdict, True)
     assert found.to_promote is not None
 
 

@@ -24,6 +24,7 @@ from planopt_assets.model.workload import Query, Table, Workload
 from planopt_assets.promote.dependence import conditions_of
 from planopt_assets.promote.suspension import NOT_RECORDED
 from planopt_assets.promote.transitions import Accept, next_generation
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.report.why import why_facts
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, EDGES, VERDICTS
 from planopt_assets.store.codecs.forms import dumped
@@ -106,11 +107,11 @@ def grown(written: WrittenStore, tmp_path: Path) -> WrittenStore:
 def test_growth_suspends_the_policy_before_anything_ran(grown: WrittenStore) -> None:
     found = standing(grown)
     assert found.suspended.startswith("spark.sql.shuffle.partitions was proven with ")
-    assert (found.state, found.facts()["state"], found.active and found.active.state) == (
+    assert (found.state, standing_facts(found)["state"], found.active and found.active.state) == (
         *("suspended", "suspended"),
         "accepted",
     )
-    assert found.facts()["state_reason"] == found.suspended
+    assert standing_facts(found)["state_reason"] == found.suspended
     assert [(p.state, p.in_force) for p in found.policies] == [("suspended", True)]
 
 

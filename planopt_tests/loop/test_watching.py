@@ -20,7 +20,7 @@ from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.codecs.observing import ARTIFACTS, EXECUTIONS
 from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.promote.events import EXPIRED, REGRESSED, A, B, accept, chain_of, fix, verdict_of
-from planopt_tests.promote.test_watch import MB, ran
+from planopt_tests.promote.watched_runs import MB, ran
 from planopt_tests.rows import Row, captured_row, stored
 
 pytestmark = pytest.mark.fast

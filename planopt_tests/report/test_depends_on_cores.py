@@ -14,6 +14,7 @@ from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.verdict_facts import verdict_result
 from planopt_assets.model.workload import Workload
 from planopt_assets.report.html import write_report
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.report.terminal import print_standings, print_why
 from planopt_assets.report.why import why_facts
 from planopt_tests.rows import FEWER, OTHER, candidate, decision, promotion, standing, verdict
@@ -33,7 +34,7 @@ def test_status_says_it_for_people_and_in_json(
 ) -> None:
     print_standings([SAME_ANYWHERE, found])
     assert (WORDS in capsys.readouterr().out.splitlines()) == bool(names)
-    assert found.facts()["depends_on_cores"] == names
+    assert standing_facts(found)["depends_on_cores"] == names
 
 
 def test_status_says_it_once_for_many_queries(capsys: pytest.CaptureFixture[str]) -> None:

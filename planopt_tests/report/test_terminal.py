@@ -17,6 +17,7 @@ from planopt_assets.model.gate import Gate
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Workload
 from planopt_assets.report.html import write_report
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.report.terminal import Progress, print_diff, print_gates, print_standings, print_why
 from planopt_assets.report.why import why_facts
 from planopt_tests.rows import FEWER, artifact, promotion, standing
@@ -52,14 +53,14 @@ def test_a_vetoed_policy_is_not_shown_as_if_it_were_applied(
     print_standings([smuggled])
     assert "g1 not applied: ansi.enabled=false" in (status := capsys.readouterr().out)
     assert f"the policy in force is not applied: {why}" in status
-    assert smuggled.facts()["not_applied"] == why
+    assert standing_facts(smuggled)["not_applied"] == why
     assert why_facts(smuggled)["in_force"].endswith(f", not applied: {why}")
     page = write_report(
         Workload("demo", Path("planopt.yaml"), "store", (), ()), {"q": smuggled}, tmp_path / "report.html"
     ).read_text()
     assert f"not applied: {why}" in page
     sound = standing(active=promotion(FEWER))
-    assert sound.facts()["not_applied"] is None
+    assert standing_facts(sound)["not_applied"] is None
     assert "not applied" not in why_facts(sound)["in_force"]
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.report.why import why_facts
 from planopt_tests.rows import FEWER, candidate, decision, promotion, standing, verdict
 
@@ -20,7 +21,7 @@ ACCEPTED = standing(decisions=[decision()], candidates=[candidate()], verdicts=[
 
 def test_why_starts_with_where_the_query_stands() -> None:
     facts = why_facts(ACCEPTED)
-    assert ACCEPTED.facts().items() <= facts.items()
+    assert standing_facts(ACCEPTED).items() <= facts.items()
     assert facts["in_force"] == "original"
 
 

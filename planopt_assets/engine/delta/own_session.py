@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.delta.own_commits import mark_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
@@ -18,21 +17,6 @@ def marked_session(spark: SparkSession, action_id: str) -> SparkSession:
     session = spark.newSession()
     session.conf.set("spark.databricks.delta.commitInfo.userMetadata", mark_of(action_id))
     return session
-
-
-@contextmanager
-def active(session: SparkSession) -> Iterator[None]:
-    """Delta commits with the settings of the thread's active session, whichever one a command was given."""
-    sessions: Any = session._get_j_spark_session_class(session._jvm)
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(session._jsparkSession)
-    try:
-        yield
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
 
 
 def set_properties(session: SparkSession, table: Any, properties: dict[str, str]) -> None:

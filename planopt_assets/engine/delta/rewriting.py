@@ -8,8 +8,9 @@ from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_
 
 from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.own_commits import FileChange, marked_commits
-from planopt_assets.engine.delta.own_session import active, marked_session, set_properties
+from planopt_assets.engine.delta.own_session import marked_session, set_properties
 from planopt_assets.engine.delta.table_size import table_size
+from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.errors import MaintenanceConflict, MaintenanceFailed
 
 if TYPE_CHECKING:
@@ -72,22 +73,15 @@ def rewrite(
 
 def _conflicts() -> tuple[type[Exception], ...]:
     """Delta's errors for a commit that others were faster than; in Python they have no base of their own."""
-    from delta.exceptions import (
-        ConcurrentAppendException,
-        ConcurrentDeleteDeleteException,
-        ConcurrentDeleteReadException,
-        ConcurrentTransactionException,
-        ConcurrentWriteException,
-        DeltaConcurrentModificationException,
-    )
+    from delta import exceptions
 
     return (
-        ConcurrentAppendException,
-        ConcurrentDeleteDeleteException,
-        ConcurrentDeleteReadException,
-        ConcurrentTransactionException,
-        ConcurrentWriteException,
-        DeltaConcurrentModificationException,
+        exceptions.ConcurrentAppendException,
+        exceptions.ConcurrentDeleteDeleteException,
+        exceptions.ConcurrentDeleteReadException,
+        exceptions.ConcurrentTransactionException,
+        exceptions.ConcurrentWriteException,
+        exceptions.DeltaConcurrentModificationException,
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.own_commits import FileChange, changes_rows, is_own, marked_commits
-from planopt_assets.engine.delta.own_session import active, marked_session, set_properties, unset_properties
+from planopt_assets.engine.delta.own_session import marked_session, set_properties, unset_properties
+from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.errors import UndoRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -25,20 +27,14 @@ def restore(spark: SparkSession, name: str, location: str, *, applied: int, to: 
     cannot, since version 7 does not have those rows.
     """
     from delta.tables import DeltaTable
-    from pyspark.errors import PySparkException
 
     log = LogFiles(name, location)
     newest = log.newest()
     _check_only_layout(log, name, applied, newest)
     session = marked_session(spark, action_id)
-    try:
+    gone = "its files may be gone (VACUUM); the table is as it was"
+    with _refused_by_spark(name, f"version {to} cannot be restored", fix=gone):
         DeltaTable.forPath(session, location).restoreToVersion(to)
-    except PySparkException as error:
-        raise UndoRefused(
-            f"version {to} cannot be restored: {(str(error).splitlines() or [''])[0]}",
-            where=f"table {name}",
-            fix="its files may be gone (VACUUM); the table is as it was",
-        ) from error
     done = marked_commits(location, newest, action_id)
     assert done is not None, "RESTORE always commits"
     if overtaken := _rows_between(LogFiles(name, location), newest, done.first):
@@ -58,26 +54,30 @@ def put_back(
 ) -> FileChange:
     """Table properties as they were; None: not set. Rows that were written meanwhile are not touched."""
     from delta.tables import DeltaTable
-    from pyspark.errors import PySparkException
 
     newest = LogFiles(name, location).newest()
     session = marked_session(spark, action_id)
-    try:
-        with active(session):
-            table = DeltaTable.forPath(session, location)
-            if known := {key: value for key, value in properties.items() if value is not None}:
-                set_properties(session, table, known)
-            if new := [key for key, value in properties.items() if value is None]:
-                unset_properties(session, table, new)
-    except PySparkException as error:
-        raise UndoRefused(
-            f"its properties cannot be changed: {(str(error).splitlines() or [''])[0]}",
-            where=f"table {name}",
-            fix="the table is as it was; check the error above",
-        ) from error
+    fix = "the table is as it was; check the error above"
+    with _refused_by_spark(name, "its properties cannot be changed", fix=fix), active(session):
+        table = DeltaTable.forPath(session, location)
+        if known := {key: value for key, value in properties.items() if value is not None}:
+            set_properties(session, table, known)
+        if new := [key for key, value in properties.items() if value is None]:
+            unset_properties(session, table, new)
     done = marked_commits(location, newest, action_id)
     assert done is not None, "a change of properties always commits"
     return done
+
+
+@contextmanager
+def _refused_by_spark(name: str, what: str, *, fix: str) -> Iterator[None]:
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        first_line = (str(error).splitlines() or [""])[0]
+        raise UndoRefused(f"{what}: {first_line}", where=f"table {name}", fix=fix) from error
 
 
 def _check_only_layout(log: LogFiles, name: str, applied: int, newest: int) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.errors import VacuumRefused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Delta lists a table's folders in so many tasks, however few folders there are. Spark's default is 10,000: on two cores
+# VACUUM of a table with one folder then takes 69 s of CPU instead of 5.
+_LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 
 
 def vacuum(spark: SparkSession, name: str, location: str) -> None:
@@ -17,9 +22,12 @@ def vacuum(spark: SparkSession, name: str, location: str) -> None:
 
     session = spark.newSession()
     session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "true")
-    session.conf.set("spark.sql.shuffle.partitions", str(session.sparkContext.defaultParallelism))  # it joins listings
+    cores = str(session.sparkContext.defaultParallelism)
+    session.conf.set("spark.sql.shuffle.partitions", cores)  # it joins listings
+    session.conf.set(_LISTING, cores)
     try:
-        DeltaTable.forPath(session, location).vacuum()
+        with active(session):
+            DeltaTable.forPath(session, location).vacuum()
     except PySparkException as error:
         raise VacuumRefused(
             (str(error).splitlines() or [""])[0],

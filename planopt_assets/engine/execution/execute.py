@@ -8,7 +8,6 @@ from the query the user runs; executing the query's own plan keeps them the same
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.engine.execution.disturbance import disturbance
+from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.engine.results.digest import in_sequence, read_digest, sequence_of, with_digest
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
 from planopt_assets.errors import QueryFailed
@@ -25,7 +25,7 @@ from planopt_assets.model.trial import Digest
 from planopt_assets.observe.signals.targets import join_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -76,7 +76,7 @@ def planned(
     """The plan of a frame and how its scans are split; nothing is executed but Delta's own log reads."""
 
     def plan(step: Step) -> tuple[Plan, dict[str, list[int]]]:
-        with _active(spark):
+        with active(spark):
             frame: Any = build()
             executed_plan = frame._jdf.queryExecution().executedPlan()
             seen = capture.read(executed_plan, "initial")
@@ -193,7 +193,7 @@ def _run(
 ) -> _Run:
     """All that must happen in one thread: job groups and the active session are those of the thread."""
     capture, cpu, context = instruments.capture, instruments.cpu, spark.sparkContext
-    with _active(spark):
+    with active(spark):
         context.setJobGroup(f"{tag}:plan", f"planopt plans {tag}")
         building = _Stopwatch(cpu)
         frame = build()
@@ -232,21 +232,6 @@ def _run(
         explained,
         sequence,
     )
-
-
-@contextmanager
-def _active(session: SparkSession) -> Iterator[None]:
-    """Delta lists the files of an unprepared scan by the settings of the thread's active session, not the query's."""
-    sessions: Any = session._get_j_spark_session_class(session._jvm)
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(session._jsparkSession)
-    try:
-        yield
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
 
 
 class _Stopwatch:
