@@ -23,6 +23,7 @@ from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
+    from planopt_assets.model.evidence import Evidence
     from planopt_assets.model.policy import Policy
     from planopt_assets.model.promotion import Chain
     from planopt_assets.model.stamp import Stamp
@@ -39,31 +40,45 @@ def decisions_for(
     `base` is the accepted verdict that the round starts from. None: it starts from original.
     """
     assert standing.input_fingerprint is not None
-    observations = tuple(a.observation_id for a in standing.artifacts)
     if not standing.captured:
+        observations = tuple(a.observation_id for a in standing.artifacts)
         inputs = standing.input_fingerprint
         return (
             cannot_tell(standing.query_id, standing.reason, policy=ORIGINAL, inputs=inputs, evidence_ids=observations),
         )
-    query = workload.query(standing.query_id)
+    evidence, now = evidence_for(workload, snapshot, standing, base)
+    if evidence is None:
+        assert base is not None
+        return (not_looked_at(standing, base),)
+    return decide(evidence, workload.knobs, history=history_of(standing, base), now=now)
+
+
+def evidence_for(
+    workload: Workload, snapshot: Snapshot, standing: Standing, base: Verdict | None
+) -> tuple[Evidence | None, int]:
+    """The stored evidence of the round that starts from `base`, and when it was taken, in seconds since 1970.
+
+    None: the trials of the accepted policy do not show its plan.
+    """
+    observations = tuple(a.observation_id for a in standing.artifacts)
     evidence = evidence_of(
         standing.artifacts,
         {d.observation_id: d for d in snapshot.read(DETAILS, observation_id=observations)},
         {e.id: e for e in snapshot.read(EXECUTIONS, execution_id=observations)},
-        query.runs_per_day,
+        workload.query(standing.query_id).runs_per_day,
         workload.objective,
     )
     before = base.policy if base else ORIGINAL
     prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before))
     evidence, now = replace(evidence, prices=prices), standing.artifacts[-1].stamp.second
-    if base is not None:
-        now = max(now, base.stamp.second)
-        shown = _shown(snapshot, base, len(evidence.executions))
-        if shown is None:
-            return (_not_looked_at(standing, base),)
-        planned = next((c.plan_fingerprint for c in standing.candidates if c.id == base.candidate_id), "")
-        evidence = under(evidence, base.policy, planned, shown)
-    return decide(evidence, workload.knobs, history=history_of(standing, base), now=now)
+    if base is None:
+        return evidence, now
+    now = max(now, base.stamp.second)
+    shown = _shown(snapshot, base, len(evidence.executions))
+    if shown is None:
+        return None, now
+    planned = next((c.plan_fingerprint for c in standing.candidates if c.id == base.candidate_id), "")
+    return under(evidence, base.policy, planned, shown), now
 
 
 def _shown(snapshot: Snapshot, base: Verdict, bindings: int) -> list[ShownTrial] | None:
@@ -89,22 +104,23 @@ def _shown(snapshot: Snapshot, base: Verdict, bindings: int) -> list[ShownTrial]
     return found
 
 
-def _not_looked_at(standing: Standing, base: Verdict) -> Decision:
+def not_looked_at(standing: Standing, base: Verdict, rule: str = "observe") -> Decision:
     """An older planopt did not look at the plans of trials: nothing is told, and the query stays as it is."""
     assert standing.input_fingerprint is not None
     words = f"the trials of {base.policy.describe()} do not tell its plan"
-    return cannot_tell(
-        standing.query_id, words, policy=base.policy, inputs=standing.input_fingerprint, evidence_ids=(base.id,)
-    )
+    inputs = standing.input_fingerprint
+    told = cannot_tell(standing.query_id, words, policy=base.policy, inputs=inputs, evidence_ids=(base.id,))
+    return replace(told, rule=rule)
 
 
-def history_of(standing: Standing, base: Verdict | None = None) -> PastVerdicts:
+def history_of(standing: Standing, base: Verdict | None = None, until: int = 0) -> PastVerdicts:
     """Every verdict that was there when these inputs were observed: later ones must not change what was decided.
 
     The same holds for what was taken back: a policy that watch reverts tomorrow was accepted today. A round that starts
-    from an accepted policy also knows what was stored with its verdict.
+    from an accepted policy also knows what was stored with its verdict. Exploration knows what the trials before it
+    showed, up to the number `until`.
     """
-    chain = tuple(takewhile(lambda p: _was_known(p.stamp, standing, base), standing.chain))
+    chain = tuple(takewhile(lambda p: _was_known(p.stamp, standing, base, until), standing.chain))
     gone = _taken_back(standing, chain)
     return PastVerdicts(
         standing.canonical_fingerprint,
@@ -114,7 +130,7 @@ def history_of(standing: Standing, base: Verdict | None = None) -> PastVerdicts:
             PastVerdict(v, v.stamp.second, gone.get(v.id) if v.accepted else None, v.stamp.sequence)
             for v in standing.past_verdicts
             if _is_about_original(v, in_force(chain), gone)
-            and _was_known(v.stamp, standing, base)
+            and _was_known(v.stamp, standing, base, until)
             and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
         ),
         standing.sizes,
@@ -134,10 +150,11 @@ def _is_about_original(verdict: Verdict, held: Policy, gone: Collection[str]) ->
     return not verdict.leaves_out or (verdict.accepted and (verdict.counts_beside(held) or verdict.id in gone))
 
 
-def _was_known(stored: Stamp, standing: Standing, base: Verdict | None) -> bool:
-    """Whether a row was there when the evidence of the round was."""
+def _was_known(stored: Stamp, standing: Standing, base: Verdict | None, until: int) -> bool:
+    """Whether a row was there when the evidence of the round was, or when exploration asked."""
     observed = standing.artifacts[-1].stamp
-    return observed.later_than(stored) or (base is not None and not stored.later_than(base.stamp))
+    there = observed.later_than(stored) or (base is not None and not stored.later_than(base.stamp))
+    return there or 0 < stored.sequence <= until
 
 
 def _taken_back(standing: Standing, chain: Chain) -> dict[str, TakenBack]:
