@@ -61,6 +61,21 @@ def time_limit(baseline_walls: Sequence[float], rules: Rules) -> float | None:
     return max(rules.timeout_floor_s, rules.timeout_factor * max(baseline_walls))
 
 
+def outdone_limit(baseline_s: Sequence[float], rules: Rules) -> float | None:
+    """Seconds, of what the objective counts, after which a counted run of a candidate is stopped at once.
+
+    One run that is so much dearer than the dearest run of the baseline speaks against the candidate more than any other
+    pair could speak for it. A quarter is left for chance: a good candidate too has a slow run now and then. None while
+    the baseline has no run yet.
+
+    >>> outdone_limit([3.0, 4.0], Rules()), outdone_limit([0.5], Rules()), outdone_limit([], Rules())
+    (5.0, 2.0, None)
+    """
+    if not baseline_s:
+        return None
+    return max(rules.outdone_floor_s, rules.outdone_factor * max(baseline_s))
+
+
 def next_runners(waiting: Sequence[Arm], work: Mapping[str, int]) -> list[Arm]:
     """The arms of the next round, out of those not settled. `work` holds the work of each arm's first run, by its id.
 

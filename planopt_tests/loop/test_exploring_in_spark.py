@@ -21,8 +21,7 @@ from planopt_assets.model.workload import Budgets, Workload
 from planopt_assets.store.codecs.deciding import DECISIONS
 from planopt_assets.validate.judge import judge
 from planopt_tests.conftest import make_tables, workload_of
-from planopt_tests.fresh_python import output_of
-from planopt_tests.one_pass import BY_SHOP, new_run, run_all
+from planopt_tests.one_pass import BY_SHOP, STAGES, new_run, run_all
 from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.spark
@@ -118,20 +117,7 @@ def test_a_share_that_is_spent_leaves_the_trial_to_the_next_run(done: tuple[Work
     fresh = replace(workload, store=f"{workload.store}-spent")
     run = new_run(fresh)
     run.explored_s = 1e9
-    from planopt_tests.one_pass import STAGES
-
     results = [stage(run, ["by_shop"]) for stage in STAGES]
     assert results[3][0].summary == "the run's share for exploration is spent: left for the next"
     assert StoredRows.of(run).rows("trials") == []
     assert run.standings()["by_shop"].exploring
-
-
-def test_it_is_the_same_in_another_process(done: tuple[Workload, Run]) -> None:
-    """With other hashes of strings, so that no order of a set is behind it."""
-    code = "from planopt_assets.decide.explore.choice import *\nfrom planopt_assets.decide.explore.plan_features import *\n"
-    code += "from planopt_assets.model.policy import Policy\n"
-    code += "plan = PlanFeatures(1, 0, 0, 2, 1, 2, 999, 0, 0, 0)\n"
-    code += "offered = {f'o{n}': Policy.of({f'spark.k{n}': '1'}) for n in range(9)}\n"
-    code += "known = [Experience('r', offered['o3'], 0.2, plan), Experience('s', offered['o4'], 0.0, plan)]\n"
-    code += "print(prospects(offered, plan, known, seed=7, query_id='q'))"
-    assert output_of(code, hash_seed=1) == output_of(code, hash_seed=2)
