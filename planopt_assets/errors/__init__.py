@@ -55,6 +55,7 @@ from planopt_assets.errors.maintenance import (
 )
 from planopt_assets.errors.promotion import (
     ChainBroken,
+    NothingForAll,
     NothingToChange,
     PinRefused,
     PolicyFixed,
@@ -136,6 +137,7 @@ __all__ = [
     "NativeUnusable",
     "NotExactlyOne",
     "NotExportable",
+    "NothingForAll",
     "NothingToAccept",
     "NothingToChange",
     "NothingToRun",

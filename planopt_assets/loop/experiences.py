@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.explore.choice import Experience
@@ -9,6 +10,7 @@ from planopt_assets.decide.explore.plan_features import features_of
 from planopt_assets.loop.histories import artifacts_of, grouped
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.verdict import NOT_TRIED
+from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.codecs.observing import DETAILS
 
@@ -29,8 +31,33 @@ def experiences(snapshot: Snapshot, until: int) -> list[Experience]:
     return snapshot.once(f"experiences until {until}", lambda: _experiences(snapshot, until))
 
 
-def _verdicts(snapshot: Snapshot) -> list[Verdict]:
-    return snapshot.once("all verdicts", lambda: snapshot.read(VERDICTS))
+def told_changes(snapshot: Snapshot, until: int) -> list[Told]:
+    """The same without the plans, which are large."""
+    newest: dict[tuple[str, Policy], Told] = {}
+    for told in snapshot.once("told changes", lambda: _told(snapshot)):
+        if told.sequence <= until:
+            newest.pop((told.query_id, told.change), None)
+            newest[told.query_id, told.change] = told
+    return list(newest.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one verdict says about a change: the share of a run that it saved, 0 where it was not accepted."""
+
+    sequence: int
+    query_id: str
+    change: Policy
+    saved: float
+
+
+def _experiences(snapshot: Snapshot, until: int) -> list[Experience]:
+    plans = _plans_seen(snapshot, until)
+    return [
+        Experience(told.query_id, told.change, told.saved, plans[told.query_id])
+        for told in told_changes(snapshot, until)
+        if told.query_id in plans
+    ]
 
 
 def _plans_seen(snapshot: Snapshot, until: int) -> dict[str, PlanFeatures]:
@@ -46,25 +73,29 @@ def _plans_seen(snapshot: Snapshot, until: int) -> dict[str, PlanFeatures]:
     return {query_id: features_of(told) for query_id, told in found.items() if told}
 
 
-def _experiences(snapshot: Snapshot, until: int) -> list[Experience]:
-    told = [v for v in _verdicts(snapshot) if v.stamp.sequence <= until and _tells(v)]
-    before, plans = _bases(snapshot, told), _plans_seen(snapshot, until)
-    found: dict[tuple[str, Policy], Experience] = {}
-    for verdict in told:
+def _told(snapshot: Snapshot) -> list[Told]:
+    verdicts = [v for v in _verdicts(snapshot) if _tells(v)]
+    before = _bases(snapshot, verdicts)
+    ratios = {(v.query_id, v.input_fingerprint, v.policy): v.gain.ratio for v in verdicts if v.proven and v.gain}
+    found = []
+    for verdict in verdicts:
         base = before.get(verdict.candidate_id, ORIGINAL)
+        held = ratios.get((verdict.query_id, verdict.input_fingerprint, base), 1.0)
         change = verdict.policy.beyond(base)
-        if verdict.query_id not in plans or not change.parts:
-            continue
-        found.pop((verdict.query_id, change), None)
-        saved = _saved(verdict, base, told)
-        found[verdict.query_id, change] = Experience(verdict.query_id, change, saved, plans[verdict.query_id])
-    return list(found.values())
+        if change.parts:
+            found.append(Told(verdict.stamp.sequence, verdict.query_id, change, _saved(verdict, held)))
+    return found
+
+
+def _verdicts(snapshot: Snapshot) -> list[Verdict]:
+    return snapshot.once("all verdicts", lambda: snapshot.read(VERDICTS))
 
 
 def _tells(verdict: Verdict) -> bool:
-    """Whether it tells what a change brings: it was measured, and not only to confirm or to leave something out."""
+    """Whether it tells what a change brings a query: measured, and not only to confirm or to leave something out."""
     measured = verdict.outcome == "reject" or verdict.judgement.pairs > 0
-    return measured and not verdict.confirms and not verdict.leaves_out and not verdict.reason.startswith(NOT_TRIED)
+    tried = not verdict.confirms and not verdict.leaves_out and verdict.query_id != WHOLE_WORKLOAD
+    return measured and tried and not verdict.reason.startswith(NOT_TRIED)
 
 
 def _bases(snapshot: Snapshot, verdicts: list[Verdict]) -> dict[str, Policy]:
@@ -76,13 +107,10 @@ def _bases(snapshot: Snapshot, verdicts: list[Verdict]) -> dict[str, Policy]:
     return {candidate_id: before[ids[0]] for candidate_id, ids in decided_by.items() if ids and ids[0] in before}
 
 
-def _saved(verdict: Verdict, base: Policy, verdicts: list[Verdict]) -> float:
+def _saved(verdict: Verdict, held: float) -> float:
     """The share of a run that a change saved, of what its baseline took. Nothing where it was not accepted.
 
-    Worked: a policy takes 0.7 of original, and with an addition 0.56. The addition alone takes 0.8, so it saves 0.2.
+    Worked: a policy takes 0.7 of original (`held`), and with an addition 0.56. That is 0.8 of it, so the addition
+    saves 0.2.
     """
-    if not verdict.proven or verdict.gain is None:
-        return 0.0
-    same = (v for v in verdicts if v.query_id == verdict.query_id and v.policy == base and v.proven and v.gain)
-    held = [v.gain.ratio for v in same if v.gain and v.input_fingerprint == verdict.input_fingerprint]
-    return max(0.0, 1 - verdict.gain.ratio / (held[-1] if held else 1.0))
+    return max(0.0, 1 - verdict.gain.ratio / held) if verdict.proven and verdict.gain else 0.0
