@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from planopt_assets.cli.command import DEFAULT, JsonOption, WorkloadOption, answer, load, print_json, read_store
+
+if TYPE_CHECKING:
+    from planopt_assets.model.workload_policy import WorkloadPolicy
 
 
 def workload_policy(
@@ -18,6 +21,7 @@ def workload_policy(
     from planopt_assets.loop.workload_policies import workload_policy as proposed
 
     loaded = load(workload)
+    found: WorkloadPolicy | None
     if try_it:
         import uuid
 
