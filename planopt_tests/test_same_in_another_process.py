@@ -27,7 +27,7 @@ prices = fitted(ran())
 evidence = replace(WORKED, prices=prices)
 plan = PlanFeatures(1, 0, 0, 2, 1, 2, 999, 0, 0, 0)
 told = [Experience(f"r{n}", policy, n / 50, plan) for n, policy in enumerate(options_for(evidence).values())]
-chosen = explore(Asked(evidence, Knobs(), NO_HISTORY, 0), Known(plan, told, (), 0, 7, 180.0, 11))
+chosen = explore(Asked(evidence, Knobs(), NO_HISTORY, 0), Known(plan, told, (), (), 0, 7, 180.0, 11))
 print(prices.to_json(), prices.id)
 for one in (*decide(evidence, Knobs()), chosen):
     print(one.id, json.dumps(DECISIONS.to_row(one), default=str))

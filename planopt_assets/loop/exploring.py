@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.decide import Asked
-from planopt_assets.decide.explore.explore import Known, explore
+from planopt_assets.decide.explore.explore import Known, dropped_before, explore
+from planopt_assets.decide.explore.options import options_for
 from planopt_assets.decide.explore.plan_features import features_of
 from planopt_assets.loop.decisions import decisions_for, evidence_for, history_of, not_looked_at
 from planopt_assets.loop.experiences import experiences, newest_verdict
@@ -16,6 +17,7 @@ from planopt_assets.validate.error_budget import budget_left
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
+    from planopt_assets.model.evidence import Evidence
     from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
@@ -46,6 +48,7 @@ def exploration_for(
         features=features_of([d.signals for d in seen if d.signals is not None]),
         experiences=[e for e in experiences(snapshot, until) if e.query_id != standing.query_id],
         explored=[d.policy_after for d in earlier],
+        dropped=_dropped(standing, evidence) if again is None else dropped_before(again),
         trials=budget_left(own, standing.canonical_fingerprint).looked,
         until=until,
         seconds=budgets.explore * budgets.per_run,
@@ -53,3 +56,9 @@ def exploration_for(
     )
     asked = Asked(evidence, workload.knobs, history_of(standing, base, until), now)
     return explore(asked, known)
+
+
+def _dropped(standing: Standing, evidence: Evidence) -> tuple[str, ...]:
+    """Options that were planned for this query before, on whatever inputs, and changed nothing."""
+    gone = {one.policy for one in standing.policies if one.state == "dropped"}
+    return tuple(name for name, p in options_for(evidence).items() if evidence.policy.merged(p) in gone)

@@ -10,7 +10,7 @@ import pytest
 from planopt_assets.decide.catalogue import CATALOGUE
 from planopt_assets.decide.decide import Asked
 from planopt_assets.decide.explore.choice import ON_TRUST, Experience, prospects
-from planopt_assets.decide.explore.explore import MOST_TRIALS, Known, explore
+from planopt_assets.decide.explore.explore import MOST_TRIALS, Known, dropped_before, explore
 from planopt_assets.decide.explore.options import ADVISORY, HASH_MAP, OPTIONS, THRESHOLD, options_for
 from planopt_assets.decide.explore.plan_features import features_of, similarity
 from planopt_assets.decide.history import NO_HISTORY
@@ -54,9 +54,16 @@ def explored(
     limits: Knobs | None = None,
     **others: Any,
 ) -> Decision:
-    known = {"trials": 0, "until": 7, "seconds": 180.0, "seed": 1}
+    known = {"dropped": (), "trials": 0, "until": 7, "seconds": 180.0, "seed": 1}
     asked = Asked(evidence or joining(), limits or Knobs(), NO_HISTORY, 0)
     return explore(asked, Known(PLAN, experiences, before, **{**known, **others}))
+
+
+def test_an_option_that_changed_no_plan_of_the_query_is_not_planned_again() -> None:
+    found = explored(None, told(HASHED, 0.3), dropped=("hash joins of 16 MiB partitions", "runtime filters"))
+    assert (found.proposes, found.policy_after == HASHED) == (True, False)
+    assert dropped_before(found) == ("hash joins of 16 MiB partitions", "runtime filters")
+    assert dropped_before(explored()) == ()
 
 
 # The list

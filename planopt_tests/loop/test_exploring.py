@@ -21,6 +21,7 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.signals import Signals
 from planopt_assets.model.stamp import Stamp
 from planopt_assets.model.workload import Budgets, Query, Workload
+from planopt_assets.promote.lifecycle import Lifecycle
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.codecs.forms import dumped
 from planopt_tests.decide.cases import WORKED
@@ -218,6 +219,18 @@ def test_a_stored_choice_is_the_same_whatever_was_learned_since() -> None:
     assert DECISIONS.to_row(again) == DECISIONS.to_row(chosen)
     (next_one,) = next_decisions(WORKLOAD, later, found)
     assert next_one.policy_after == second
+
+
+def test_what_was_dropped_on_earlier_inputs_is_left_out_and_the_decision_says_so() -> None:
+    first, second = list(options_for(WORKED))[:2]
+    policies = options_for(WORKED)
+    rows = store(judged("other", policies[first]), judged("third", policies[second], gain_ratio=0.8))
+    gone = Lifecycle(policies[first], "dropped", "plan and partitioning stay the same")
+    found = quiet(policies=(gone,))
+    (chosen,) = next_decisions(WORKLOAD, rows, found)
+    assert chosen.policy_after == policies[second]
+    again = exploration_for(WORKLOAD, rows, replace(quiet(), decisions=[NOTHING, chosen]), None, again=chosen)
+    assert DECISIONS.to_row(again) == DECISIONS.to_row(chosen)
 
 
 def test_plan_foresees_what_run_will_explore() -> None:

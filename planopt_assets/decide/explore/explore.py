@@ -24,6 +24,13 @@ MOST_TRIALS = 8  # of a query's life that looked at clocks: what its error budge
 
 
 Facts = dict[str, int | float | str]
+DROPPED, _SEPARATOR = "options_dropped", "; "
+
+
+def dropped_before(decision: Decision) -> tuple[str, ...]:
+    """The options that a stored decision knew to change no plan."""
+    told = str(dict(decision.arithmetic)[DROPPED])
+    return tuple(told.split(_SEPARATOR)) if told else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,7 @@ class Known:
     features: PlanFeatures  # of the query as original
     experiences: Sequence[Experience]  # of the other queries
     explored: Collection[Policy]  # proposed before from the same policy, on the same inputs
+    dropped: Collection[str]  # options that changed no plan of this query, by name
     trials: int  # of this query that looked at clocks
     until: int  # the highest sequence among the verdicts that were read
     seconds: float  # that a run has for exploration
@@ -41,12 +49,16 @@ class Known:
 
 def explore(asked: Asked, known: Known) -> Decision:
     """The proposal of one option, or why there is none to try any more."""
-    facts: Facts = {"known_until": known.until, "options": len(OPTIONS)}
+    facts: Facts = {"known_until": known.until, "options": len(OPTIONS), DROPPED: _SEPARATOR.join(known.dropped)}
     if words := objection_to_any(asked.evidence) or _no_room(asked, known):
         return settle(EXPLORE, no_change(f"nothing to explore: {words}", facts), asked)
     fitting = options_for(asked.evidence)
     base = asked.evidence.policy
-    new = {name: policy for name, policy in fitting.items() if base.merged(policy) not in known.explored}
+    new = {
+        name: policy
+        for name, policy in fitting.items()
+        if base.merged(policy) not in known.explored and name not in known.dropped
+    }
     ranked = prospects(new, known.features, known.experiences, seed=known.seed, query_id=asked.evidence.query_id)
     refused = []
     for prospect in ranked:
