@@ -78,7 +78,7 @@ def _as_most_queries(snapshot: Snapshot, standing: Standing, asked: Asked) -> tu
     if common == ORIGINAL or objection_to_any(asked.evidence):
         return ()
     helped = [t.saved for t in told if t.saved > 0 and any(part in common.parts for part in t.change.parts)]
-    share = sum(helped) / len(helped)
+    share = round(sum(helped) / len(helped), 6)
     words = f"{sum(common.within(p) for p in gained.values())} of {len(gained)} other queries gained from it"
     answer = propose(
         dict(common.settings),
