@@ -9,6 +9,7 @@ sensors    one tick of each sensor on a store of a thousand queries, without Spa
 ids        compares the content ids of two stores of one workload (`ids --help`)
 layouts    layouts end to end on tables made for it: found, proposed, proven, applied (`layouts --help`)
 arms       planopt against what people would do instead, interleaved in one session (`arms --help`)
+explore    replays the trials of a store: the choice of exploration against the list in order, without Spark
 watch      simulates watch over a year: false reverts, and how soon a slower policy is found, without Spark
 conditions what it costs `tuned` to ask whether the evidence of a policy holds for the tables, without Spark
 aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
@@ -28,6 +29,7 @@ from benchmarks.arms import main as arms
 from benchmarks.capture_overhead import capture_overhead, summary
 from benchmarks.condition_checks import main as conditions
 from benchmarks.digest_cost import main as digest
+from benchmarks.explore_replay import main as explore
 from benchmarks.gains import main as gains
 from benchmarks.layout_cases import main as layouts
 from benchmarks.same_ids import main as ids
@@ -52,6 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         "ids": ids,
         "layouts": layouts,
         "arms": arms,
+        "explore": explore,
         "watch": watch,
         "conditions": conditions,
         "aa": aa,

@@ -32,12 +32,14 @@ class Kind:
     truth: Truth
     objective: Objective = "cpu"
     candidates: int = 8  # half the work by their counters, whatever the clocks say
+    options: int = 0  # that are explored beyond them
     at_most: float = 1.0  # share of queries that ever have one in force
     within_a_week: float = 0.0  # share of queries that have one in force by then, at least
 
 
 KINDS = (
     Kind("no gain", Truth(), at_most=0.05),
+    Kind("no gain, explored", Truth(), candidates=2, options=16, at_most=0.05),
     Kind("3 % worse", Truth(1.03, 1.03), at_most=0.01),
     Kind("20 % worse", Truth(1.20, 1.20), at_most=0.01),
     Kind("CPU -25 %, wall +10 %", Truth(0.75, 1.10), candidates=1, at_most=0.05),
@@ -60,15 +62,18 @@ class Year:
     within_a_week: float
     executions: float  # of all trials, per query
     to_accept: float | None  # executions up to the first accept, where there was one
+    accepts_a_night: float  # of a query
     confirming: float | None  # executions of confirmations in all, of a query with an accept
     met: bool  # what is aimed at
 
 
 def simulated(kind: Kind, name: str, noise: Noise, *, queries: int, nights: int = NIGHTS, seed: int = 7) -> Year:
     lives = [
-        Life(kind.truth, kind.objective, kind.candidates, noise, random.Random(f"{seed}/{kind.name}/{name}/{n}")).live(
-            nights
-        )
+        Life(
+            *(kind.truth, kind.objective, kind.candidates, noise),
+            random.Random(f"{seed}/{kind.name}/{name}/{n}"),
+            options=kind.options,
+        ).live(nights)
         for n in range(queries)
     ]
     since = [life.in_force_since for life in lives if life.in_force_since is not None]
@@ -83,6 +88,7 @@ def simulated(kind: Kind, name: str, noise: Noise, *, queries: int, nights: int 
         soon,
         statistics.fmean(life.executions for life in lives),
         statistics.fmean(life.executions_to_accept for life in accepted) if accepted else None,
+        sum(life.accepts for life in lives) / (queries * nights),
         statistics.fmean(life.confirming for life in accepted) if accepted else None,
         ever <= kind.at_most and soon >= kind.within_a_week,
     )
@@ -107,9 +113,10 @@ def main(arguments: Sequence[str]) -> int:
     ]
     if not options.json:
         print(
-            "| candidates | noise | ever in force | at the end | within a week | executions | to accept | confirming |"
+            "| candidates | noise | ever in force | at the end | within a week "
+            "| executions | to accept | confirming | accepts in 1,000 query-nights |"
         )
-        print("|---|---|---|---|---|---|---|---|")
+        print("|---|---|---|---|---|---|---|---|---|")
     years = []
     for kind, name, noise in asked:
         years.append(simulated(kind, name, noise, queries=options.queries, nights=options.nights, seed=options.seed))
@@ -124,4 +131,5 @@ def _line(year: Year) -> str:
     shares = [f"{share:.1%}" for share in (year.ever, year.at_the_end, year.within_a_week)]
     costs = ["" if cost is None else f"{cost:.1f}" for cost in (year.executions, year.to_accept, year.confirming)]
     missed = "" if year.met else " missed"
-    return f"| {year.kind} | {year.noise} | {' | '.join([shares[0] + missed, *shares[1:], *costs])} |"
+    cells = [shares[0] + missed, *shares[1:], *costs, f"{1000 * year.accepts_a_night:.2f}"]
+    return f"| {year.kind} | {year.noise} | {' | '.join(cells)} |"

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.year_noise import Noise
 from benchmarks.year_trial import Tried, Truth, confirm, race
+from planopt_assets.decide.explore.explore import MOST_TRIALS
 from planopt_assets.decide.history import PastVerdicts, recall
 from planopt_assets.loop.standing import Standing
 from planopt_assets.model.conditions import Circumstances, Conditions, TableState
@@ -30,7 +31,7 @@ from planopt_assets.validate.error_budget import budget_left
 
 _FIRST_NIGHT = datetime(2026, 1, 1, 2, tzinfo=UTC)
 _GROWTH = 1.003  # of the tables, every night: three times as large after a year
-_POLICIES = tuple(Policy.of({"spark.sql.shuffle.partitions": str(n + 2)}) for n in range(8))  # no two go together
+_POLICIES = tuple(Policy.of({"spark.sql.shuffle.partitions": str(n + 2)}) for n in range(24))  # no two go together
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Life:
     candidates: int
     noise: Noise
     draw: random.Random
+    options: int = 0  # that are explored once nothing of the candidates is left
     verdicts: list[Verdict] = field(default_factory=list)
     chain: Chain = ()
     in_force_since: int | None = None  # the first night with a policy in force
@@ -99,7 +101,21 @@ class Life:
                 tonight.append(self._keep(tried, "try"))
             judged = {v.policy.id: v.outcome for v in tonight}
             outcomes |= {p.id: judged.get(p.id, "inconclusive") for p, _ in singles}  # not judged: outrun
+        tonight += self._explore()
         self._promote(tonight, [v for v in self.verdicts if v.id in carried and v.accepted])
+
+    def _explore(self) -> list[Verdict]:
+        """One option after the other that history lets through, as long as the error budget is worth a trial."""
+        found = []
+        for policy in _POLICIES[self.candidates : self.candidates + self.options]:
+            budget = budget_left(self.verdicts, "cql")
+            if budget.looked >= MOST_TRIALS:
+                break
+            if recall(policy, self._history(policy), self._now) is None:
+                (tried,) = race({policy: self.truth}, self.noise, self.objective, budget, self.draw)
+                self.executions += tried.executions
+                found.append(self._keep(tried, "try"))
+        return found
 
     def _promote(self, tonight: Sequence[Verdict], carried: Sequence[Verdict]) -> None:
         standing = Standing("q", "qry", self._inputs, "auto", (), (), (), tonight, self.chain, carried=carried)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.year_noise import Clocks, Noise
+from planopt_assets.loop.same_results import unmeasured
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -16,7 +17,7 @@ from planopt_assets.validate.error_budget import ErrorBudget
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
-from planopt_assets.validate.race import looked_error, next_runners, outrun
+from planopt_assets.validate.race import looked_error, next_runners, outdone_limit, outrun
 from planopt_assets.validate.round_order import round_order
 
 _SECOND = 1_000_000_000
@@ -98,11 +99,22 @@ def _in_pairs(
     pairs: list[Pair] = []
     while True:
         pairs.append(_pair(policy, truth, clocks, round_order([ORIGINAL.id, policy.id], seed, "q", len(pairs) + 1)))
+        if words := _outdone(pairs, objective, rules):
+            return Tried(policy, unmeasured("reject", words), 1 + 2 * len(pairs), rules.error)
         done = len(pairs) >= rules.max_pairs
         verdict = judge(pairs, objective=objective, rules=rules, done=done, shown=shown)
         if verdict is not None:
             spent = looked_error(len(pairs), rules, done=done) if verdict.gain else 0.0
             return Tried(policy, verdict, 1 + 2 * len(pairs), rules.error, 0.0 if shown else spent)
+
+
+def _outdone(pairs: Sequence[Pair], objective: Objective, rules: Rules) -> str:
+    """Whether the last run of the candidate was stopped, as `loop/trial_runs.py` does it."""
+    metric = {"cpu": "cpu_ns", "latency": "wall_ns"}.get(objective)
+    if metric is None:
+        return ""
+    limit = outdone_limit([p.totals(metric)[0] / _SECOND for p in pairs], rules)
+    return "outdone" if limit is not None and pairs[-1].totals(metric)[1] / _SECOND > limit else ""
 
 
 def _pair(policy: Policy, truth: Truth, clocks: Iterator[Clocks], order: Sequence[str]) -> Pair:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from planopt_assets.model import redaction
-from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.model.workload import Budgets, Query, Table, Workload
 from planopt_tests.class_archive import java_options
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def workload_of(folder: Path, queries: list[Query], **changes: Any) -> Workload:
         "master": MASTER,
         "spark_settings": tuple(sorted(SETTINGS.items())),
         "control_share": 0.0,  # a test says itself when it wants a control
+        "budgets": Budgets(explore=0.0),  # and when it wants options beyond the rules
     }
     return Workload(**{**defaults, **changes})
 
@@ -126,10 +127,11 @@ def write_workload_file(folder: Path, queries: str, *, mode: str = "auto", extra
     settings = "\n".join(f"    {name}: {value}" for name, value in SETTINGS.items())
     tables = "\n".join(f"  {p.name}: data/{p.name}" for p in sorted((folder / "data").iterdir()))
     file = folder / "planopt.yaml"
+    quiet = "" if "budgets:" in extra else "budgets: {explore: 0}\n"  # as `workload_of` has it
     file.write_text(
         f"version: 1\nname: tests\nstore: store\nmode: {mode}\n"
         f"spark:\n  master: {MASTER}\n  settings:\n{settings}\n"
-        f"tables:\n{tables}\nqueries:\n{queries}\n{extra}"
+        f"tables:\n{tables}\nqueries:\n{queries}\n{quiet}{extra}"
     )
     return file
 

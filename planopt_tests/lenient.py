@@ -13,6 +13,7 @@ LENIENT = Rules(
     tasks_limit=1000.0,
     noise_limit=1000.0,
     slack_gc_ns=10**12,
+    outdone_factor=ANY,
     reject_unchanged=False,
     min_pairs=1,
     max_pairs=1,

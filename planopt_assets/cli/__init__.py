@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from planopt_assets.cli import alerts, gate, look, loop, maintain, person, purge, repair, tables
+from planopt_assets.cli import alerts, gate, look, loop, maintain, person, purge, repair, tables, workload_policy
 from planopt_assets.cli.command import print_json, say
 from planopt_assets.errors import PlanoptError
 from planopt_assets.store.collector import collector_paused
@@ -41,6 +41,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     person.pin,
     person.unpin,
     person.rollback,
+    workload_policy.workload_policy,
     maintain.maintain,
     repair.repair,
     purge.purge,

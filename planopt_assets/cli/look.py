@@ -14,6 +14,7 @@ from planopt_assets.cli.command import (
     JsonOption,
     QueriesArgument,
     WorkloadOption,
+    answer,
     check_known,
     load,
     load_known,
@@ -30,20 +31,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planopt_assets.job.export import Exported
+    from planopt_assets.model.workload import Workload
+    from planopt_assets.model.workload_policy import WorkloadPolicy
 
 
 def status(workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
     """Show the state of each query and the policy in force."""
+    from planopt_assets.loop.workload_policies import workload_policy
     from planopt_assets.report.standing_facts import standing_facts
     from planopt_assets.report.terminal import print_standings
 
     found = read(workload)
     loaded, standings = found.workload, found.standings.values()
+    for_all = workload_policy(loaded, found.snapshot, found.standings)
     if as_json:
-        head = {"workload": loaded.name, "store": loaded.store}
+        head = {
+            "workload": loaded.name,
+            "store": loaded.store,
+            "workload_policy": for_all.facts() if for_all else None,
+        }
         print_json_list(head, "queries", (standing_facts(s) for s in standings))
     else:
         print_standings(standings)
+        if for_all:
+            answer(f"for all queries: {for_all.describe()}")
 
 
 def why(
@@ -178,6 +189,9 @@ def export(
     queries: QueriesArgument = None,
     form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.sql,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: standard output.")] = None,
+    for_all: Annotated[
+        bool, typer.Option("--workload-policy", help="One policy for all; of each query only what differs.")
+    ] = False,
     workload: WorkloadOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
@@ -186,7 +200,7 @@ def export(
     from tempfile import TemporaryFile
 
     from planopt_assets.errors import NotExportable
-    from planopt_assets.job.export import exported, rendered
+    from planopt_assets.job.export import exported, rendered, rendered_for_all
     from planopt_assets.job.in_force import found_in_store
 
     loaded = load_known(workload, queries)
@@ -207,7 +221,10 @@ def export(
 
     # Everything goes to a temporary file first. So an error leaves no half-written output.
     with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
-        whole.writelines(rendered(loaded.name, one_by_one(), written.value))
+        if for_all:
+            whole.writelines(rendered_for_all(_proven_for_all(loaded), one_by_one(), written.value))
+        else:
+            whole.writelines(rendered(loaded.name, one_by_one(), written.value))
         whole.seek(0)
         if out is None:
             for piece in iter(lambda: whole.read(65536), ""):
@@ -219,6 +236,22 @@ def export(
         except OSError as error:
             raise NotExportable(str(error), where=str(out), fix="name a file that can be written") from error
     say(f"written: {out}")
+
+
+def _proven_for_all(loaded: Workload) -> WorkloadPolicy:
+    """The workload policy, if the judge accepted it on the whole workload."""
+    from planopt_assets.errors import NotExportable
+    from planopt_assets.loop.workload_policies import workload_policy
+
+    stored = read_store(loaded)
+    found = workload_policy(loaded, stored.snapshot, stored.standings)
+    if found is not None and found.accepted:
+        return found
+    raise NotExportable(
+        found.describe() if found else "no setting helped more than half of the queries",
+        where="the workload policy",
+        fix="try it on the whole workload: `planopt workload-policy --try`",
+    )
 
 
 def report(

@@ -32,12 +32,17 @@ def decide(
     `now` is in seconds since 1970. The caller passes the stored time of the observation, so that decide gives the same
     answer on any later day.
     """
-    asked = _Asked(evidence, limits, history, now)
+    asked = Asked(evidence, limits, history, now)
     if words := _plan_dependent(evidence):
-        return tuple(_settle(name, no_change(words, {}), asked) for name, _ in RULES)
+        return tuple(settle(name, no_change(words, {}), asked) for name, _ in RULES)
     if unknown := _unknown(evidence):
-        return tuple(_settle(name, no_answer(f"unknown counters: {unknown}", {}), asked) for name, _ in RULES)
-    return tuple(_settle(name, rule(evidence), asked) for name, rule in RULES)
+        return tuple(settle(name, no_answer(unknown, {}), asked) for name, _ in RULES)
+    return tuple(settle(name, rule(evidence), asked) for name, rule in RULES)
+
+
+def objection_to_any(evidence: Evidence) -> str:
+    """Why nobody may propose anything for this query. Empty if somebody may."""
+    return _plan_dependent(evidence) or _unknown(evidence)
 
 
 def _plan_dependent(evidence: Evidence) -> str:
@@ -60,7 +65,8 @@ def depends_on_plan(names: Iterable[str]) -> str:
 def _unknown(evidence: Evidence) -> str:
     """Counters the cost model needs and that nobody told; empty where it has all it needs."""
     missing = [(e.observation_id, name) for e in evidence.executions for name in e.counters.unknown(PRICED)]
-    return ", ".join(f"{name} of {observation}" for observation, name in missing)
+    told = ", ".join(f"{name} of {observation}" for observation, name in missing)
+    return f"unknown counters: {told}" if told else ""
 
 
 def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evidence_ids: tuple[str, ...]) -> Decision:
@@ -71,8 +77,8 @@ def cannot_tell(query_id: str, reason: str, *, policy: Policy, inputs: str, evid
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The arguments of `decide`."""
+class Asked:
+    """What `decide` is asked: the evidence, the limits of the workload file, and what was judged before."""
 
     evidence: Evidence
     limits: Knobs
@@ -80,14 +86,15 @@ class _Asked:
     now: int
 
 
-def _memory(wanted: Policy, change: Policy, asked: _Asked) -> Memory | None:
+def _memory(wanted: Policy, change: Policy, asked: Asked) -> Memory | None:
     """What is known about the policy as it would be; beyond an accepted one, also about the change by itself."""
     if wanted == change:
         return recall(wanted, asked.history, asked.now)
     return recall(wanted, asked.history, asked.now) or recall_alone(change, asked.history, asked.now)
 
 
-def _settle(rule: str, answer: Answer, asked: _Asked) -> Decision:
+def settle(rule: str, answer: Answer, asked: Asked) -> Decision:
+    """The decision that an answer leads to, once veto, history and materiality had their say."""
     evidence = asked.evidence
     kind: DecisionKind = answer.kind
     reason, saving, arithmetic = answer.reason, 0, {"finding": answer.reason, **dict(answer.arithmetic)}

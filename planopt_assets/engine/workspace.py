@@ -200,8 +200,12 @@ class Workspace:
         tier: CaptureTier | None = None,
         digest: bool = True,
         in_order: bool = False,
+        cpu_limit_s: float | None = None,
     ) -> Measured:
-        """Run a query once in an arm; with a `tier`, everything planopt keeps of a plan is captured as well."""
+        """Run a query once in an arm; with a `tier`, everything planopt keeps of a plan is captured as well.
+
+        Past `cpu_limit_s` seconds of CPU it is stopped (`QueryOutdone`).
+        """
         with self.serving(query, arm):
             done = execute(
                 self.isolated(arm),
@@ -212,6 +216,7 @@ class Workspace:
                 instruments=self.instruments,
                 digest=digest,
                 in_order=in_order,
+                cpu_limit_s=cpu_limit_s,
             )
         if binding == len(query.bindings) - 1:  # bindings run one after the other
             self._has_run.add((query.id, arm))

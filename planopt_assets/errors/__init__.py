@@ -35,6 +35,7 @@ from planopt_assets.errors.engine import (
     ProtocolUnsupported,
     QueryFailed,
     QueryHangs,
+    QueryOutdone,
     QueryTimedOut,
     ResultIncomparable,
     SessionLost,
@@ -54,6 +55,7 @@ from planopt_assets.errors.maintenance import (
 )
 from planopt_assets.errors.promotion import (
     ChainBroken,
+    NothingForAll,
     NothingToChange,
     PinRefused,
     PolicyFixed,
@@ -135,6 +137,7 @@ __all__ = [
     "NativeUnusable",
     "NotExactlyOne",
     "NotExportable",
+    "NothingForAll",
     "NothingToAccept",
     "NothingToChange",
     "NothingToRun",
@@ -150,6 +153,7 @@ __all__ = [
     "PythonNotAllowed",
     "QueryFailed",
     "QueryHangs",
+    "QueryOutdone",
     "QueryTimedOut",
     "ResultIncomparable",
     "RowDamaged",

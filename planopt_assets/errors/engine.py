@@ -103,6 +103,12 @@ class QueryHangs(QueryTimedOut):
     code = "PLN-214"
 
 
+class QueryOutdone(QueryTimedOut):
+    """A candidate has taken more than the baseline ever did, so it was stopped before its end."""
+
+    code = "PLN-221"
+
+
 class SessionLost(PlanoptError):
     """A query ended the Spark session: it ran out of memory, or the JVM died. planopt continued in a new one."""
 

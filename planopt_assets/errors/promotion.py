@@ -58,3 +58,9 @@ class PolicyVetoed(PolicyNotApplied):
     """A stored policy has a part that planopt may not apply, so the query runs as original."""
 
     code = "PLN-409"
+
+
+class NothingForAll(PlanoptError):
+    """No setting helped most queries of the workload, so there is no policy for all to try."""
+
+    code = "PLN-410"

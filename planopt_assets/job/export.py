@@ -17,6 +17,7 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.redaction import redact
 from planopt_assets.model.workload import Query
+from planopt_assets.model.workload_policy import WorkloadPolicy
 from planopt_assets.replan.hinted_sql import hinted_sql
 from planopt_assets.replan.rewritten_sql import rewritten_sql
 
@@ -142,6 +143,37 @@ def rendered(workload: str, queries: Iterable[Exported], form: Format) -> Iterat
         yield from _application(queries, form)
 
 
+def rendered_for_all(found: WorkloadPolicy, queries: Iterable[Exported], form: Format) -> Iterator[str]:
+    """The workload policy as settings of an application. Of each query, in comments, what its own policy adds.
+
+    >>> every = WorkloadPolicy(Policy.of({"spark.sql.shuffle.partitions": "2"}), ("a", "b", "c"), 4)
+    >>> one = Exported("a", 1, Policy.of({"spark.sql.shuffle.partitions": "2"}), "pro-a-g1", "SELECT 1")
+    >>> other = Exported("d", 1, Policy.of({"spark.sql.shuffle.partitions": "8"}), "pro-d-g1", "SELECT 1")
+    >>> print(*rendered_for_all(every, [one, other], "spark-defaults"), sep="", end="")
+    # for all queries: shuffle.partitions=2 (of use to 3 of 4 queries; not tried on the whole workload)
+    # spark.sql.shuffle.partitions depends on the number of cores: measure it again on a cluster with another number
+    # d differs: shuffle.partitions=8
+    spark.sql.shuffle.partitions 2
+    """
+    if form not in _SETTINGS_ONLY:
+        fix = f"use one of: {', '.join(f'`--format {name}`' for name in _SETTINGS_ONLY)}"
+        raise NotExportable("a workload policy is settings of an application", where=form, fix=fix)
+    yield f"# for all queries: {found.describe()}\n"
+    if said := remark(by_cores(found.policy)):
+        yield f"# {said}\n"
+    for query in queries:
+        if (own := found.differs(query.policy)) != ORIGINAL:
+            yield f"# {query.query_id} differs: {own.describe()}\n"
+    yield from _settings(dict(found.policy.settings), form)
+
+
+def _settings(settings: dict[str, str], form: Format) -> Iterator[str]:
+    if form == "submit" and settings:  # comments cannot stand inside a command that goes over several lines
+        yield "# paste this command and add your application at its end\nspark-submit \\\n"
+    for name, value in settings.items():
+        yield f"  --conf {shlex.quote(f'{name}={value}')} \\\n" if form == "submit" else f"{name} {value}\n"
+
+
 def _statements(queries: Iterable[Exported]) -> Iterator[str]:
     for position, query in enumerate(queries):
         why = query.why_not("sql")
@@ -158,11 +190,7 @@ def _application(queries: Iterable[Exported], form: Format) -> Iterator[str]:
         application.take(query.query_id, {} if why else dict(query.policy.settings))
         remarks = [query.headline, f"not exported: {why}"] if why else query.remarks
         yield "".join(f"# {said}\n" for said in remarks)
-    settings = application.settings
-    if form == "submit" and settings:  # comments cannot stand inside a command that goes over several lines
-        yield "# paste this command and add your application at its end\nspark-submit \\\n"
-    for name, value in settings.items():
-        yield f"  --conf {shlex.quote(f'{name}={value}')} \\\n" if form == "submit" else f"{name} {value}\n"
+    yield from _settings(application.settings, form)
 
 
 class _Application:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.loop.decisions import decisions_for
+from planopt_assets.loop.exploring import next_decisions
 from planopt_assets.loop.priority import NO_PROMISE, Promise, in_order
 from planopt_assets.loop.standing import asked_for
 from planopt_assets.loop.steps import Step, planned_steps
@@ -127,7 +127,7 @@ def _table_item(table: TableStanding, items: Sequence[Item]) -> TableItem:
 def _item(workload: Workload, snapshot: Snapshot, standing: Standing) -> Item:
     decisions: Sequence[Decision] = standing.this_round
     foreseen: Sequence[Decision] | None = None
-    if standing.captured and not standing.decided and standing.mode != "observe":
-        decisions = foreseen = decisions_for(workload, snapshot, standing, standing.base)
+    if standing.to_explore or (standing.captured and not standing.decided and standing.mode != "observe"):
+        decisions = foreseen = next_decisions(workload, snapshot, standing)
     cost = cost_s(standing.promoted_by) if standing.to_confirm is not None else None
     return Item(standing.query_id, planned_steps(standing, foreseen), standing.promise_of(decisions), cost)

@@ -7,9 +7,13 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from planopt_assets.decide.decide import cannot_tell, decide
+from planopt_assets.decide.answer import propose
+from planopt_assets.decide.common_settings import common_settings
+from planopt_assets.decide.decide import Asked, cannot_tell, decide, objection_to_any, settle
 from planopt_assets.decide.history import PastVerdicts
+from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.loop.cost_models import prices_of
+from planopt_assets.loop.experiences import told_changes
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import in_force
@@ -23,12 +27,16 @@ from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
+    from planopt_assets.model.evidence import Evidence
     from planopt_assets.model.policy import Policy
     from planopt_assets.model.promotion import Chain
     from planopt_assets.model.stamp import Stamp
     from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
+
+AS_MOST = "as_most_queries"
+"""The rule of a decision that goes by the verdicts of the other queries of the workload."""
 
 
 def decisions_for(
@@ -39,31 +47,74 @@ def decisions_for(
     `base` is the accepted verdict that the round starts from. None: it starts from original.
     """
     assert standing.input_fingerprint is not None
-    observations = tuple(a.observation_id for a in standing.artifacts)
     if not standing.captured:
+        observations = tuple(a.observation_id for a in standing.artifacts)
         inputs = standing.input_fingerprint
         return (
             cannot_tell(standing.query_id, standing.reason, policy=ORIGINAL, inputs=inputs, evidence_ids=observations),
         )
-    query = workload.query(standing.query_id)
+    evidence, now = evidence_for(workload, snapshot, standing, base)
+    if evidence is None:
+        assert base is not None
+        return (not_looked_at(standing, base),)
+    history = history_of(standing, base)
+    answers = decide(evidence, workload.knobs, history=history, now=now)
+    if base is None and not history.verdicts:
+        answers += _as_most_queries(snapshot, standing, Asked(evidence, workload.knobs, history, now))
+    return answers
+
+
+def _as_most_queries(snapshot: Snapshot, standing: Standing, asked: Asked) -> tuple[Decision, ...]:
+    """What most other queries gained from is among the first that a new query tries. Nothing if there is no such thing.
+
+    It knows the verdicts that were stored when the query was observed, and no later ones.
+    """
+    told = [t for t in told_changes(snapshot, standing.artifacts[-1].stamp.sequence) if t.query_id != standing.query_id]
+    gained: dict[str, Policy] = {t.query_id: ORIGINAL for t in told}
+    for one in told:
+        if one.saved > 0:
+            gained[one.query_id] = gained[one.query_id].merged(one.change)
+    common = common_settings(gained)
+    if common == ORIGINAL or objection_to_any(asked.evidence):
+        return ()
+    helped = [t.saved for t in told if t.saved > 0 and any(part in common.parts for part in t.change.parts)]
+    share = round(sum(helped) / len(helped), 6)
+    words = f"{sum(common.within(p) for p in gained.values())} of {len(gained)} other queries gained from it"
+    answer = propose(
+        dict(common.settings),
+        f"{words}, {share:.0%} of a run on average",
+        saved_cpu_ns=round(share * query_cpu_ns(asked.evidence)),
+        arithmetic={"queries_that_gained": len(helped), "queries_tried": len(gained), "expected_share": share},
+    )
+    return (settle(AS_MOST, answer, asked),)
+
+
+def evidence_for(
+    workload: Workload, snapshot: Snapshot, standing: Standing, base: Verdict | None
+) -> tuple[Evidence | None, int]:
+    """The stored evidence of the round that starts from `base`, and when it was taken, in seconds since 1970.
+
+    None: the trials of the accepted policy do not show its plan.
+    """
+    observations = tuple(a.observation_id for a in standing.artifacts)
     evidence = evidence_of(
         standing.artifacts,
         {d.observation_id: d for d in snapshot.read(DETAILS, observation_id=observations)},
         {e.id: e for e in snapshot.read(EXECUTIONS, execution_id=observations)},
-        query.runs_per_day,
+        workload.query(standing.query_id).runs_per_day,
         workload.objective,
     )
     before = base.policy if base else ORIGINAL
     prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before))
     evidence, now = replace(evidence, prices=prices), standing.artifacts[-1].stamp.second
-    if base is not None:
-        now = max(now, base.stamp.second)
-        shown = _shown(snapshot, base, len(evidence.executions))
-        if shown is None:
-            return (_not_looked_at(standing, base),)
-        planned = next((c.plan_fingerprint for c in standing.candidates if c.id == base.candidate_id), "")
-        evidence = under(evidence, base.policy, planned, shown)
-    return decide(evidence, workload.knobs, history=history_of(standing, base), now=now)
+    if base is None:
+        return evidence, now
+    now = max(now, base.stamp.second)
+    shown = _shown(snapshot, base, len(evidence.executions))
+    if shown is None:
+        return None, now
+    planned = next((c.plan_fingerprint for c in standing.candidates if c.id == base.candidate_id), "")
+    return under(evidence, base.policy, planned, shown), now
 
 
 def _shown(snapshot: Snapshot, base: Verdict, bindings: int) -> list[ShownTrial] | None:
@@ -89,22 +140,23 @@ def _shown(snapshot: Snapshot, base: Verdict, bindings: int) -> list[ShownTrial]
     return found
 
 
-def _not_looked_at(standing: Standing, base: Verdict) -> Decision:
+def not_looked_at(standing: Standing, base: Verdict, rule: str = "observe") -> Decision:
     """An older planopt did not look at the plans of trials: nothing is told, and the query stays as it is."""
     assert standing.input_fingerprint is not None
     words = f"the trials of {base.policy.describe()} do not tell its plan"
-    return cannot_tell(
-        standing.query_id, words, policy=base.policy, inputs=standing.input_fingerprint, evidence_ids=(base.id,)
-    )
+    inputs = standing.input_fingerprint
+    told = cannot_tell(standing.query_id, words, policy=base.policy, inputs=inputs, evidence_ids=(base.id,))
+    return replace(told, rule=rule)
 
 
-def history_of(standing: Standing, base: Verdict | None = None) -> PastVerdicts:
+def history_of(standing: Standing, base: Verdict | None = None, until: int = 0) -> PastVerdicts:
     """Every verdict that was there when these inputs were observed: later ones must not change what was decided.
 
     The same holds for what was taken back: a policy that watch reverts tomorrow was accepted today. A round that starts
-    from an accepted policy also knows what was stored with its verdict.
+    from an accepted policy also knows what was stored with its verdict. Exploration knows what the trials before it
+    showed, up to the number `until`.
     """
-    chain = tuple(takewhile(lambda p: _was_known(p.stamp, standing, base), standing.chain))
+    chain = tuple(takewhile(lambda p: _was_known(p.stamp, standing, base, until), standing.chain))
     gone = _taken_back(standing, chain)
     return PastVerdicts(
         standing.canonical_fingerprint,
@@ -114,7 +166,7 @@ def history_of(standing: Standing, base: Verdict | None = None) -> PastVerdicts:
             PastVerdict(v, v.stamp.second, gone.get(v.id) if v.accepted else None, v.stamp.sequence)
             for v in standing.past_verdicts
             if _is_about_original(v, in_force(chain), gone)
-            and _was_known(v.stamp, standing, base)
+            and _was_known(v.stamp, standing, base, until)
             and not v.reason.startswith(NOT_TRIED)  # nothing ran: nothing is known
         ),
         standing.sizes,
@@ -134,10 +186,11 @@ def _is_about_original(verdict: Verdict, held: Policy, gone: Collection[str]) ->
     return not verdict.leaves_out or (verdict.accepted and (verdict.counts_beside(held) or verdict.id in gone))
 
 
-def _was_known(stored: Stamp, standing: Standing, base: Verdict | None) -> bool:
-    """Whether a row was there when the evidence of the round was."""
+def _was_known(stored: Stamp, standing: Standing, base: Verdict | None, until: int) -> bool:
+    """Whether a row was there when the evidence of the round was, or when exploration asked."""
     observed = standing.artifacts[-1].stamp
-    return observed.later_than(stored) or (base is not None and not stored.later_than(base.stamp))
+    there = observed.later_than(stored) or (base is not None and not stored.later_than(base.stamp))
+    return there or 0 < stored.sequence <= until
 
 
 def _taken_back(standing: Standing, chain: Chain) -> dict[str, TakenBack]:

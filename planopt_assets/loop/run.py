@@ -59,6 +59,7 @@ class Run:
     named: Collection[str] = ()  # queries that a person named: also those that are left alone otherwise
     budget_s: float | None = None  # None: the workload's `per_run`, for trials alone
     round: int = 1  # of decide, replan and validate: what is accepted is added to
+    explored_s: float = 0.0  # what trials of options beyond the rules have taken
 
     @property
     def workload(self) -> Workload:
@@ -75,8 +76,16 @@ class Run:
 
     @property
     def deadline(self) -> float:
-        budget = self.workload.budgets.per_run if self.budget_s is None else self.budget_s
-        return self.workspace.started_at + budget
+        return self.workspace.started_at + self._budget_s
+
+    @property
+    def explore_left_s(self) -> float:
+        """Seconds that exploration may still take: its share of the run's."""
+        return self.workload.budgets.explore * self._budget_s - self.explored_s
+
+    @property
+    def _budget_s(self) -> float:
+        return self.workload.budgets.per_run if self.budget_s is None else self.budget_s
 
     @property
     def observe_until(self) -> float:

@@ -76,6 +76,7 @@ class Standing:
     suspended: str = ""  # why the policy in force is not applied to the tables as they are now
     ended_session: bool = False  # when it was last observed, whatever its inputs were
     named: bool = False  # a person asked for exactly this query
+    explores: bool = False  # the workload file leaves time for options beyond the rules
 
     @property
     def active(self) -> Promotion | None:
@@ -154,6 +155,26 @@ class Standing:
     @property
     def decided(self) -> bool:
         return self.rounds.decided
+
+    @cached_property
+    def to_explore(self) -> bool:
+        """Whether an option beyond the rules is to be chosen: nothing of theirs is open, and the last one was planned.
+
+        Once it was said that none is left, none is until the inputs change or more is accepted.
+        """
+        if not self.explores or self.mode == "observe" or not self.captured or self.broken is not None:
+            return False
+        held = (self.active is not None and self.active.fixed) or bool(self.suspended)
+        if held or not self.decided or not self.replanned or self.unjudged:
+            return False
+        planned = {c.policy for c in self.candidates}
+        return all(d.proposes and d.policy_after in planned for d in self.this_round if d.explores)
+
+    @property
+    def exploring(self) -> bool:
+        """Whether what is open is an option beyond the rules: its trials have only a share of a run."""
+        options = {d.policy_after for d in self.this_round if d.explores}
+        return bool(options) and any(c.policy in options for c in self.unjudged)
 
     @property
     def replanned(self) -> bool:
@@ -249,11 +270,12 @@ class Standing:
     @property
     def promise(self) -> Promise:
         """What trying it is expected to gain and to cost."""
-        return self.promise_of(self.this_round)
+        explored = [d for d in self.this_round if d.explores]
+        return self.promise_of(explored[-1:] or self.this_round)
 
     def promise_of(self, decisions: Sequence[Decision]) -> Promise:
         """The same for decisions that are only foreseen; nothing once every candidate has its verdict."""
-        if self.decided and self.replanned and not self.unjudged:
+        if self.decided and self.replanned and not self.unjudged and not self.to_explore:
             return NO_PROMISE
         return promise(decisions, self.artifacts[0].statistics_source if self.artifacts else None)
 

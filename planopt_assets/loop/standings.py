@@ -123,6 +123,7 @@ def standings(
             in_force_as=next((c for c in all_candidates if chain and c.id == chain[-1].candidate_id), None),
             without_a_part=_without_a_part(query, chain, all_candidates),
             at=at,
+            explores=workload.budgets.explore > 0,
             ended_session=any(ended_session(a) for a in artifacts.get(query.id, [])[-1:]),
         )
     return found
@@ -298,10 +299,13 @@ def _tried_on(verdict: Verdict, inputs: str | None) -> bool:
 def _rounds(decisions: Sequence[Decision]) -> list[Decision]:
     """Of each policy that the rules were asked about, the last answers; the rounds in the order they were first asked.
 
-    Original is asked first, then what was accepted.
+    Original is asked first, then what was accepted. Options are explored one after the other, so all of them stay.
     """
-    of_base = grouped(decisions, lambda d: d.policy_before.id)
-    return [d for asked in of_base.values() for d in _last_run(asked)]
+    found: list[Decision] = []
+    for asked in grouped(decisions, lambda d: d.policy_before.id).values():
+        ruled, explored = [d for d in asked if not d.explores], {d.id: d for d in asked if d.explores}
+        found += [*_last_run(ruled), *explored.values()]
+    return found
 
 
 def _carried(decisions: Sequence[Decision], verdicts: Sequence[Verdict], inputs: str | None) -> list[Verdict]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from planopt_assets.errors import PlanoptError, QueryHangs, QueryTimedOut, SparkFailed
+from planopt_assets.errors import PlanoptError, QueryHangs, QueryOutdone, QueryTimedOut, SparkFailed
 from planopt_assets.model.trial import Trial
 from planopt_assets.observe.plans.fingerprint import topology_hash
 from planopt_assets.validate.budget import Budget, Clock
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.ledger import Ledger
-from planopt_assets.validate.race import time_limit
+from planopt_assets.validate.race import outdone_limit, time_limit
 
 if TYPE_CHECKING:
     from planopt_assets.engine.execution.execute import Measured
@@ -73,7 +73,8 @@ class TrialRuns:
                 looked = self._look if warm_up and arm != self.baseline else None  # no clock of it counts
                 done = self.workspace.execute(
                     *(self.query, binding, arm),
-                    timeout_s=self._timeout(arm, binding),
+                    timeout_s=self._timeout(arm, binding, warm_up),
+                    cpu_limit_s=self._cpu_limit(arm, binding, warm_up),
                     in_order=self.shows_order(binding),
                     tier="always_on" if looked else None,
                 )
@@ -84,7 +85,8 @@ class TrialRuns:
                     how = f"was disturbed {self._rules.repeats + 1} times in a row: {done.disturbed}"
             except QueryTimedOut as error:
                 trial = replace(trial, status="timed_out", error=str(error))
-                how = error.what.partition(":")[0] if isinstance(error, QueryHangs) else "ran out of time"
+                told = isinstance(error, QueryHangs | QueryOutdone)
+                how = error.what.partition(":")[0] if told else "ran out of time"
             except SparkFailed:
                 raise  # no new session after one was lost: that is no arm's doing
             except PlanoptError as error:
@@ -117,9 +119,20 @@ class TrialRuns:
         tables = "" if arm.tables == self.baseline.tables else f"-{arm.id[4:12]}"
         return arm.policy.id[4:12] + tables
 
-    def _timeout(self, arm: Arm, binding: int) -> float:
-        """A candidate gets twice the slowest baseline run of its binding, never more than the budget has left."""
+    def _timeout(self, arm: Arm, binding: int, warm_up: bool) -> float:
+        """A candidate gets twice the slowest baseline run of its binding, never more than the budget has left.
+
+        Where the clock is the objective, a counted run gets less: once it is outdone, the rest is wasted.
+        """
         walls = [*self.ledger.walls(binding), *self._observed_wall_s[binding : binding + 1]]
-        limit = None if arm == self.baseline else time_limit(walls, self._rules)
-        left = self.budget.left(arm.id)
-        return left if limit is None else min(left, limit)
+        limits: list[float | None] = [self.budget.left(arm.id)]
+        if arm != self.baseline:
+            by_clock = self.workspace.workload.objective == "latency" and not warm_up
+            limits += [time_limit(walls, self._rules), outdone_limit(walls, self._rules) if by_clock else None]
+        return min(limit for limit in limits if limit is not None)
+
+    def _cpu_limit(self, arm: Arm, binding: int, warm_up: bool) -> float | None:
+        """CPU at which a counted run of a candidate is outdone, where CPU is the objective. None: it has none."""
+        if arm == self.baseline or warm_up or self.workspace.workload.objective != "cpu":
+            return None
+        return outdone_limit(self.ledger.cpus(binding), self._rules)

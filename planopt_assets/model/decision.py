@@ -12,6 +12,8 @@ from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 DecisionKind = Literal["proposal", "no_change", "cannot_tell"]
 Arithmetic = Sequence[tuple[str, float | int | str]]
+EXPLORE = "explore"
+"""The rule of a decision that no rule took: an option of `decide/explore`."""
 SAVINGS = ("saving_wall_ns_per_run", "saving_cpu_ns_per_run")
 """Facts of the arithmetic that others calculate with; the first counts where both are known."""
 
@@ -57,6 +59,10 @@ class Decision:
     @property
     def proposes(self) -> bool:
         return self.kind == "proposal"
+
+    @property
+    def explores(self) -> bool:
+        return self.rule == EXPLORE
 
     @property
     def beyond(self) -> str:

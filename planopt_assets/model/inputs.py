@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planopt_assets.model.ids import content_id
-from planopt_assets.model.workload import SIMILAR, Query, Table, Workload
+from planopt_assets.model.workload import EXPLORE, SIMILAR, Query, Table, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ def _content(
         "contract": contract,
         # Left out where it is the default, so that older fingerprints hold.
         **({} if workload.similar_within == SIMILAR else {"similar_within": workload.similar_within}),
+        **({} if workload.budgets.explore == EXPLORE else {"explore": workload.budgets.explore}),
     }
 
 

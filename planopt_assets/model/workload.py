@@ -18,6 +18,8 @@ LONGEST_SQL = 1024 * 1024
 """Bytes of a query's text; the SQL gate refuses a longer one."""
 SIMILAR = 2.0
 """Tables of half to double the bytes are similar, unless the workload file says otherwise."""
+EXPLORE = 0.1
+"""Share of a run for exploration, unless the workload file says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Budgets:
     per_query: float = 300.0
     per_run: float = 1800.0
     per_night: float = 14400.0  # of the nightly sweep, in place of `per_run`
+    explore: float = EXPLORE  # share of a run's seconds for what no rule foresees; 0: never
 
 
 @dataclass(frozen=True, slots=True)

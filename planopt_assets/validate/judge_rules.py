@@ -45,6 +45,8 @@ class Rules:
     foresight_pairs: int = 5  # from here on, a candidate that cannot be settled by `max_pairs` is given up
     timeout_factor: float = 2.0  # of the slowest baseline run of the binding
     timeout_floor_s: float = 10.0
+    outdone_factor: float = 1.5  # of the baseline's dearest run, in what the objective counts: no pair makes up for it
+    outdone_floor_s: float = 2.0  # below it there is nothing to spare
     repeats: int = 2  # of an execution or round that was disturbed from outside
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from planopt_assets.model.counters import Counters
 from planopt_assets.model.trial import Trial
 from planopt_assets.validate.pairs import Pair
 
@@ -45,8 +46,15 @@ class Ledger:
 
     def walls(self, binding: int) -> list[float]:
         """Wall clock of the baseline for a binding, in seconds, warm-ups included."""
+        return [counters.wall_ns / 1e9 for counters in self._of_baseline(binding)]
+
+    def cpus(self, binding: int) -> list[float]:
+        """The same for its CPU; runs that nobody measured it for are left out."""
+        return [counters.cpu_ns / 1e9 for counters in self._of_baseline(binding) if counters.cpu_ns]
+
+    def _of_baseline(self, binding: int) -> list[Counters]:
         runs = [t for a, t in self._runs if a == self._baseline and t.binding == binding and t.status == "ok"]
-        return [t.counters.wall_ns / 1e9 for t in runs if t.counters]
+        return [t.counters for t in runs if t.counters]
 
     def pairs(self, arm_id: str) -> list[Pair]:
         """Baseline and candidate of every released round that both finished undisturbed."""

@@ -50,7 +50,7 @@ def _build(fields: WorkloadFile, file: Path, sql_files: tuple[str, ...]) -> Work
         spark_settings=tuple(sorted(fields.spark.settings.items())),
         objective=fields.objective,
         mode=fields.mode,
-        budgets=Budgets(budgets.per_candidate, budgets.per_query, budgets.per_run, budgets.per_night),
+        budgets=Budgets(**dict(budgets)),
         knobs=Knobs(tuple(knobs.allow), tuple(knobs.deny), tuple(sorted(knobs.pin.items()))),
         maintenance=Maintenance(fields.maintenance.trial_bytes, fields.maintenance.pay_back_days),
         capture=fields.capture,

@@ -191,6 +191,9 @@ class BudgetFields(_Mapping):
     per_query: Positive = _field(300.0, "Seconds for one query, all candidates.", 300)
     per_run: Positive = _field(1800.0, "Seconds for one run of the whole loop.", 1800)
     per_night: Positive = _field(14400.0, "Seconds for the nightly sweep, in place of `per_run`.", 14400)
+    explore: Share = _field(
+        0.1, "Share of these seconds for trying what no rule foresees but helped similar queries; 0: never.", 0.2
+    )
 
 
 class MaintenanceFields(_Mapping):

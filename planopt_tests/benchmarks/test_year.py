@@ -31,6 +31,20 @@ def test_a_policy_without_a_gain_is_hardly_ever_in_force(noise: str) -> None:
     assert year("no gain", noise, queries=12, nights=30).ever <= 1 / 12
 
 
+@pytest.mark.parametrize("noise", ["normal", "recorded"])
+def test_exploring_many_options_adds_no_error(noise: str) -> None:
+    """Eighteen candidates without a gain in thirty nights share the one error budget of their query."""
+    found = year("no gain, explored", noise, queries=12, nights=30)
+    assert found.ever <= 1 / 12
+    assert found.accepts_a_night <= 1 / 360
+
+
+def test_exploration_ends_once_the_error_budget_is_worth_no_trial() -> None:
+    lives = [Life(Truth(), "cpu", 0, normal, random.Random(3), options=many).live(3) for many in (8, 16)]
+    looked = [sum(bool(v.error_spent) for v in one.verdicts) for one in lives]
+    assert looked == [8, 8]
+
+
 def test_a_policy_that_is_worse_is_not_in_force_on_any_night() -> None:
     assert year("3 % worse", queries=12, nights=30).ever == 0.0
 

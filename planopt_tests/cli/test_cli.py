@@ -30,7 +30,7 @@ QUERIES = """\
   - {id: by_shop, sql: "SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day: 1000}
   - {id: cities, sql: "SELECT city FROM shops WHERE shop = 3"}
   - {id: forbidden, sql: "DROP TABLE shops"}"""
-SHORT = "budgets: {per_candidate: 3, per_query: 60, per_run: 300}"
+SHORT = "budgets: {per_candidate: 3, per_query: 60, per_run: 300, explore: 0}"
 
 
 def planopt(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

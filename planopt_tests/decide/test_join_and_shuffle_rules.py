@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planopt_assets.decide.driver_memory import LARGEST
 from planopt_assets.decide.join_sides import SIDES, may_broadcast, may_hash, may_split
 from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.rules import (
@@ -144,7 +145,7 @@ def test_no_hint_asks_for_a_broadcast_the_join_does_not_allow_or_that_is_too_lar
         join = evidence.executions[0].joins[hint.join]
         assert may_broadcast(join.kind, hint.side)  # type: ignore[arg-type]  # a hint's side is left or right
         total += join.side(hint.side).bytes or 0  # type: ignore[arg-type]
-    assert total <= broadcast_small_side.LARGEST
+    assert total <= LARGEST
 
 
 # Which sides a join allows, as Spark has it

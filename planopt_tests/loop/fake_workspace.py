@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from planopt_assets.errors import PlanoptError, QueryTimedOut, SessionLost
+from planopt_assets.errors import PlanoptError, QueryOutdone, QueryTimedOut, SessionLost
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
@@ -82,6 +82,7 @@ class FakeWorkspace:
         )
         self.now = 100.0
         self.timeouts: list[tuple[Policy, float]] = []
+        self.cpu_limits: list[tuple[Policy, float | None]] = []
         self.asked: list[Policy] = []  # policies whose rows were compared one by one
         self._behaviour, self._ordered, self._differences = behaviour, ordered, differences or {}
         self._runs: dict[tuple[Policy, int], int] = {}
@@ -99,7 +100,15 @@ class FakeWorkspace:
         return self.arm(ORIGINAL)
 
     def execute(
-        self, query: Query, binding: int, arm: Arm, *, timeout_s: float, in_order: bool, tier: str | None = None
+        self,
+        query: Query,
+        binding: int,
+        arm: Arm,
+        *,
+        timeout_s: float,
+        in_order: bool,
+        tier: str | None = None,
+        cpu_limit_s: float | None = None,
     ) -> Any:
         policy = arm.policy
         before = self._runs.get((policy, binding), 0)
@@ -112,6 +121,10 @@ class FakeWorkspace:
                 self.sessions_lost += 1
                 self._warm = False
             raise done
+        self.cpu_limits.append((policy, cpu_limit_s))
+        if cpu_limit_s is not None and timeout_s > cpu_limit_s < done.seconds and not done.disturbed:
+            self.now += cpu_limit_s
+            raise QueryOutdone("took more CPU than the baseline: stopped", fix="nothing")
         self.now += min(done.seconds, timeout_s)
         if done.seconds > timeout_s:
             raise QueryTimedOut(f"stopped after {timeout_s:.0f} s", fix="give it more time")

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 
 from planopt_assets.errors import PromotionConflict, PromotionRefused, RowNotFound
 from planopt_assets.loop.accept import accept_topology
+from planopt_assets.loop.decisions import decisions_for
 from planopt_assets.loop.run import read_standings
-from planopt_assets.loop.stages.decide import decisions_for
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.loop.stages.promote import accept_event, promote
 from planopt_assets.loop.stages.validate import validate

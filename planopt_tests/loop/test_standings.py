@@ -18,7 +18,7 @@ from planopt_assets.loop.standing import Standing
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import Chain
-from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.model.workload import Budgets, Query, Table, Workload
 from planopt_assets.promote.transitions import Accept, Event, Expire, Revert, next_generation
 from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.store.codecs.deciding import DECISIONS, VERDICTS
@@ -41,7 +41,10 @@ def written(tmp_path: Path) -> WrittenStore:
     commit(tmp_path)
     tables = (Table("sales", str(tmp_path / "sales")),)
     store = str(tmp_path / "store")
-    return WrittenStore(Workload("demo", tmp_path / "planopt.yaml", store, tables, (QUERY,), master="local[2]"))
+    quiet = Budgets(explore=0.0)
+    return WrittenStore(
+        Workload("demo", tmp_path / "planopt.yaml", store, tables, (QUERY,), master="local[2]", budgets=quiet)
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -59,7 +59,7 @@ KINDS: dict[str, Standing] = {
 }
 WORK: dict[str, tuple[Callable[..., list[StageResult]], Any, str]] = {  # the stage, and what does its work
     "observe": (observe.observe, observe._Observation, "take"),
-    "decide": (decide.decide_queries, decide, "decisions_for"),
+    "decide": (decide.decide_queries, decide, "next_decisions"),
     "replan": (replan.replan, replan, "_candidates"),
     "validate": (validate.validate, validate, "_experiment"),
 }

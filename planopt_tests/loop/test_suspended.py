@@ -20,7 +20,7 @@ from planopt_assets.loop.steps import planned_steps
 from planopt_assets.loop.verdict_gates import conditions_hold, not_regressed
 from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.evidence import Evidence
-from planopt_assets.model.workload import Query, Table, Workload
+from planopt_assets.model.workload import Budgets, Query, Table, Workload
 from planopt_assets.promote.dependence import conditions_of
 from planopt_assets.promote.suspension import NOT_RECORDED
 from planopt_assets.promote.transitions import Accept, next_generation
@@ -43,7 +43,10 @@ def written(tmp_path: Path) -> WrittenStore:
     commit(tmp_path, 10)
     tables = (Table("sales", str(tmp_path / "sales")),)
     store = str(tmp_path / "store")
-    return WrittenStore(Workload("demo", tmp_path / "planopt.yaml", store, tables, (QUERY,), master="local[2]"))
+    quiet = Budgets(explore=0.0)
+    return WrittenStore(
+        Workload("demo", tmp_path / "planopt.yaml", store, tables, (QUERY,), master="local[2]", budgets=quiet)
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -131,3 +131,18 @@ def test_time_may_be_bought_with_a_quarter_more_cpu_and_not_with_twice_as_much(r
 def test_a_broken_guard_is_said_before_a_missing_gain() -> None:
     worse = [pair(counters(), counters(cpu_s=4, disk_spill_bytes=1))] * 9
     assert verdict_on(worse).reason.startswith("guard disk_spill_bytes broken")
+
+
+@pytest.mark.parametrize(
+    ("broadcast", "outcome"),
+    [((90 * MIB, 0), "accept"), ((30 * MIB, 0), "reject"), ((0, 0), "reject"), ((None, None), "reject")],
+    ids=["less is moved", "more is moved", "nothing was broadcast", "unknown"],
+)
+def test_more_may_be_shuffled_where_as_much_less_is_broadcast(
+    broadcast: tuple[int | None, int | None], outcome: str
+) -> None:
+    before = counters(cpu_s=3, shuffle_write_bytes=0, broadcast_bytes=broadcast[0])
+    after = counters(cpu_s=1, shuffle_write_bytes=40 * MIB, broadcast_bytes=broadcast[1], tasks=90)
+    verdict = verdict_on([pair(before, after)] * 9)
+    assert verdict.outcome == outcome
+    assert criterion(verdict, "shuffle_write_bytes").passed is (outcome == "accept")

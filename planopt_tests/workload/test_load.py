@@ -40,7 +40,7 @@ queries:
   - {id: cohort, python: "queries.cohort:build"}
 objective: bytes
 mode: auto
-budgets: {per_candidate: 1, per_query: 2.5, per_night: 60}
+budgets: {per_candidate: 1, per_query: 2.5, per_night: 60, explore: 0.25}
 knobs:
   allow: [spark.sql.b, spark.sql.a]
   deny: [spark.sql.c, parquet.filter.bloom.enabled]
@@ -100,7 +100,7 @@ def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
         ),
         objective="bytes",
         mode="auto",
-        budgets=Budgets(1.0, 2.5, 1800.0, 60.0),
+        budgets=Budgets(1.0, 2.5, 1800.0, 60.0, 0.25),
         knobs=Knobs(
             allow=("spark.sql.b", "spark.sql.a"),
             deny=("spark.sql.c", "parquet.filter.bloom.enabled"),

@@ -16,6 +16,7 @@ from planopt_assets.decide.rules import (
     climb_pruning_ladder,
     coalesce_reads,
     delta_scan_settings,
+    drop_costly_broadcast,
     enable_runtime_filters,
     exclude_rules,
     normalise_predicates,
@@ -29,7 +30,7 @@ from planopt_assets.decide.rules import (
 )
 from planopt_assets.model.evidence import Evidence
 
-RULES_VERSION = 6
+RULES_VERSION = 7
 
 RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
     # First: the cost of shuffles limits what any later change can gain.
@@ -40,6 +41,8 @@ RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
     (broadcast_small_side.NAME, broadcast_small_side.broadcast_small_side),
     # A join that is a hash join already: only the build side changes.
     (swap_build_side.NAME, swap_build_side.swap_build_side),
+    # A broadcast that the rule before could not turn round: its input is given.
+    (drop_costly_broadcast.NAME, drop_costly_broadcast.drop_costly_broadcast),
     # A join that stays shuffled: without its sorts.
     (prefer_hash_join.NAME, prefer_hash_join.prefer_hash_join),
     # A join that stays shuffled: with its largest partition split.

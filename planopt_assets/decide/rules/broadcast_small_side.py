@@ -21,10 +21,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
+from planopt_assets.decide.driver_memory import held_bytes, room_for_broadcasts
 from planopt_assets.decide.join_sides import OTHER, SHUFFLED_JOINS, SIDES, may_broadcast
-from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, MIB, SHUFFLE_ROW_NS, SORT_ROW_NS
-from planopt_assets.decide.setting_in_force import in_force
 from planopt_assets.decide.shuffle_settings import size_of, unrecorded
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.hint import Hint
@@ -33,10 +32,7 @@ from planopt_assets.model.signals import Join, JoinInput, SideName
 NAME = "broadcast_small_side"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
-LARGEST = 64 * MIB  # all broadcasts of one execution together, in the planner's bytes
 LARGEST_THRESHOLD = 256 * MIB  # a higher one could let a really large input through later
-DRIVER_MEMORY = "1g"  # Spark's default, if it was not recorded
-PART_OF_DRIVER = 16  # the driver holds a broadcast several times: collected, built, cut into blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +57,13 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
     if missing := unrecorded(evidence, THRESHOLD):
         return cannot_tell(missing, {})
     threshold = size_of(evidence, THRESHOLD)
-    held = _held(evidence)
-    room = min(LARGEST, size_in_bytes(in_force(evidence, "driver_memory") or DRIVER_MEMORY) // PART_OF_DRIVER)
-    bound = max(0, room - held)
+    bound = room_for_broadcasts(evidence)
     open_joins = [(e, j) for e in evidence.executions for j in e.joins if _sides(j, threshold)]
     facts: dict[str, int | float | str] = {
         "joins": sum(len(e.joins) for e in evidence.executions),
         "shuffled_joins": len(open_joins),
         "threshold_bytes": threshold,
-        "held_broadcast_bytes": held,
+        "held_broadcast_bytes": held_bytes(evidence),
         "largest_broadcast_bytes": bound,
     }
     if threshold < 0:
@@ -93,15 +87,6 @@ def broadcast_small_side(evidence: Evidence) -> Answer:
         hints = [Hint("broadcast", c.small.target) for c in named]
         return _proposal({}, hints, named, threshold, facts)
     return _by_threshold(evidence, chances, threshold, bound, facts)
-
-
-def _held(evidence: Evidence) -> int:
-    """Bytes that the driver holds for the broadcasts of one execution already: the planner's own, and a policy's."""
-    built = [
-        [j.side(j.build) for j in e.joins if j.build is not None and j.planned_strategy.startswith("Broadcast")]
-        for e in evidence.executions
-    ]
-    return max((sum(side.bytes or side.estimated_bytes or 0 for side in sides) for sides in built), default=0)
 
 
 def _by_threshold(

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from planopt_assets.errors import QueryHangs, QueryTimedOut
+from planopt_assets.errors import QueryHangs, QueryOutdone, QueryTimedOut
 
 _CANCEL_EVERY_S = 0.2  # a cancel sent before a job exists is lost: repeat it
 PATIENCE_S = {"planning": 1.0, "running": 2.0}  # after the first cancel; tasks end at their next row
+ASK_EVERY_S = 0.25  # whether it is outdone
 _FIX = "raise the budget if it should be given more time"
 
 T = TypeVar("T")
@@ -30,8 +31,17 @@ class Step:
     now: Literal["planning", "running"] = "planning"
 
 
-def bounded(context: Any, work: Callable[[Step], T], *, tag: str, timeout_s: float) -> T:
+def bounded(
+    context: Any,
+    work: Callable[[Step], T],
+    *,
+    tag: str,
+    timeout_s: float,
+    outdone: Callable[[], str] | None = None,
+) -> T:
     """What the work returns or raises; past its time it ends as `QueryTimedOut`, or `QueryHangs` if nothing stops it.
+
+    `outdone` is asked now and then, and tells in words why there is no sense in going on (`QueryOutdone`).
 
     >>> bounded(None, lambda step: 1 + 1, tag="sum", timeout_s=5)
     2
@@ -39,7 +49,8 @@ def bounded(context: Any, work: Callable[[Step], T], *, tag: str, timeout_s: flo
     job_tag = f"planopt-{tag.replace(',', '_')}"
     worker = _Worker(context, work, job_tag)
     worker.start()
-    if worker.ended.wait(min(max(0.0, timeout_s), threading.TIMEOUT_MAX)):
+    words = _waited(worker, min(max(0.0, timeout_s), threading.TIMEOUT_MAX), outdone)
+    if worker.ended.is_set():
         return worker.outcome()
     late = time.monotonic()
     while not worker.ended.wait(_CANCEL_EVERY_S):
@@ -51,9 +62,23 @@ def bounded(context: Any, work: Callable[[Step], T], *, tag: str, timeout_s: flo
             ) from None
     if worker.error is None:
         return worker.outcome()  # done in the moment its time was up
+    if words:
+        raise QueryOutdone(words, where=tag, fix="nothing: the baseline takes less") from worker.error
     raise QueryTimedOut(
         f"stopped after {timeout_s:.0f} s, while {worker.step.now}", where=tag, fix=_FIX
     ) from worker.error
+
+
+def _waited(worker: _Worker[Any], seconds: float, outdone: Callable[[], str] | None) -> str:
+    """Wait until the work has ended or its time is up. What is returned are the words that cut it short."""
+    if outdone is None:
+        worker.ended.wait(seconds)
+        return ""
+    late = time.monotonic() + seconds
+    while (left := late - time.monotonic()) > 0 and not worker.ended.wait(min(left, ASK_EVERY_S)):
+        if words := outdone():
+            return words
+    return ""
 
 
 class _Worker(threading.Thread, Generic[T]):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.counting import Elapsed, count
+from planopt_assets.engine.execution.cpu_limit import CpuLimit
 from planopt_assets.engine.execution.disturbance import disturbance
 from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.engine.results.digest import in_sequence, read_digest, sequence_of, with_digest
@@ -95,12 +96,14 @@ def execute(
     instruments: Instruments,
     digest: bool = True,
     in_order: bool = False,
+    cpu_limit_s: float | None = None,
 ) -> Measured:
     """Build, plan and run a frame; planning jobs are counted apart from the query's own.
 
     With `in_order` the digest covers the place of every row too; their hashes are collected, eight bytes each.
     Without a `tier` only counters and the digest are read: enough for a trial. Past its time it is cancelled. If it
     hangs in planning, which nothing can cancel, it is left behind (`QueryHangs`); its session must not be used again.
+    Past `cpu_limit_s` seconds of CPU it is cancelled too (`QueryOutdone`).
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -115,6 +118,7 @@ def execute(
             ),
             tag=tag,
             timeout_s=timeout_s,
+            outdone=None if cpu_limit_s is None else CpuLimit(cpu, cpu_limit_s, spark.sparkContext.defaultParallelism),
         )
     except (Py4JJavaError, PySparkException) as error:
         raise QueryFailed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +59,10 @@ class Measured:
 
 
 class LayoutExperiment:
-    """Rounds over all subjects; the first one warms up. It ends with one verdict on the workload."""
+    """Rounds over all subjects; the first one warms up. It ends with one verdict on the workload.
+
+    `words` say where the arms before and after run, in the reasons of a verdict.
+    """
 
     def __init__(
         self,
@@ -69,9 +73,12 @@ class LayoutExperiment:
         run_deadline: float,
         rules: Rules | None = None,
         clock: Clock = time.monotonic,
+        words: tuple[str, str] = ("on the table as it is", "on the new layout"),
     ) -> None:
-        self._workspace, self._clock = workspace, clock
-        self._rules = replace(rules or Rules(), max_pairs=min((rules or Rules()).max_pairs, MAX_ROUNDS))
+        self._workspace, self._clock, self._words = workspace, clock, words
+        given = rules or Rules()
+        # One dear run of one query vetoes nothing: the others may gain.
+        self._rules = replace(given, max_pairs=min(given.max_pairs, MAX_ROUNDS), outdone_factor=math.inf)
         # The clock runs for all queries while one is measured.
         budgets = replace(workspace.workload.budgets, per_query=workspace.workload.budgets.per_query * len(subjects))
         self.queries = [
@@ -183,8 +190,8 @@ class LayoutExperiment:
                 return None
             query = one.subject.query.id
             if arm == one.subject.before:
-                return unmeasured("inconclusive", f"{query} {how} on the table as it is")
-            return unmeasured("reject", f"veto of {query}: it {how} on the new layout")
+                return unmeasured("inconclusive", f"{query} {how} {self._words[0]}")
+            return unmeasured("reject", f"veto of {query}: it {how} {self._words[1]}")
         return None
 
     def _compared(self, one: Measured, number: int) -> Judgement | None:

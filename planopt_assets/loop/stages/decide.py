@@ -1,6 +1,7 @@
 """Decide: ask the rules about every query that was observed and not decided on yet.
 
-Where an accepted policy is carried over from similar inputs, they are asked a second time, about that policy.
+Where an accepted policy is carried over from similar inputs, they are asked a second time, about that policy. Where
+they have nothing left, an option is explored.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planopt_assets.loop.cost_models import new_model
-from planopt_assets.loop.decisions import decisions_for
+from planopt_assets.loop.exploring import next_decisions
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.decision import Decision
 from planopt_assets.model.records import Edge
@@ -24,7 +25,7 @@ def decide_queries(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     """One stored decision per rule, query and policy to start from, also for `no_change` and `cannot_tell`."""
     results: dict[str, StageResult] = {}
     asked: Sequence[str] = query_ids
-    for once in (STAGE, f"{STAGE}:carried"):
+    for once in (STAGE, f"{STAGE}:carried", f"{STAGE}:explore"):
         answers = _ask(run, asked, once) if asked else []
         for one in answers:
             results[one.query_id] = _joined(results.get(one.query_id), one)
@@ -40,7 +41,7 @@ def _ask(run: Run, query_ids: Sequence[str], once: str) -> list[StageResult]:
         if not step.needed:
             results.append(nothing_to_do(standing.query_id, step))
             continue
-        decisions = decisions_for(run.workload, run.snapshot, standing, standing.base)
+        decisions = next_decisions(run.workload, run.snapshot, standing)
         decided += decisions
         for decision in decisions:
             lineage += edges(standing.query_id, STAGE, decision.id, decision.evidence_ids)

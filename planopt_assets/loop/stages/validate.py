@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.decide.explore.explore import TRIAL_EXECUTIONS
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.loop.priority import in_order
 from planopt_assets.loop.proof import Proof, proof_of
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from planopt_assets.validate.error_budget import ErrorBudget
 
 STAGE = "validate"
+TRIES: tuple[Purpose, ...] = ("try", "add")
+"""What is new is tried, against original or against what was accepted."""
 
 
 def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
@@ -50,13 +53,19 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     All queries have their first round before any has its second. A person who asks for this stage alone gets one round.
     """
     results = {one.query_id: one for one in _one_round(run, query_ids)}
-    tried = [query_id for query_id, one in results.items() if one.changed]
+    tried = [query_id for query_id, one in results.items() if one.changed or _explores_on(run, query_id)]
     while tried and not run.by_hand and time.monotonic() < run.deadline:
         run.round += 1
-        decide_queries(run, tried)
+        decided = {one.query_id for one in decide_queries(run, tried) if one.changed}
         replan(run, tried)
-        tried = [one.query_id for one in _one_round(run, tried) if _add(results, one)]
+        added = {one.query_id for one in _one_round(run, tried) if _add(results, one)}
+        tried = [q for q in tried if q in decided | added]  # where an option was dropped, the next one is chosen
     return list(results.values())
+
+
+def _explores_on(run: Run, query_id: str) -> bool:
+    """Whether the option that was chosen before this stage changed no plan, so that the next one has its turn."""
+    return run.explore_left_s > 0 and run.standings()[query_id].to_explore
 
 
 def _one_round(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
@@ -64,7 +73,7 @@ def _one_round(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     steps = run.steps(STAGE, query_ids)
     asked = [(s, _asked(s) if step.needed else [], step) for s, step in steps]
     if run.round > 1:
-        asked = [(s, [one for one in ones if one[1] in ("try", "add")], step) for s, ones, step in asked]
+        asked = [(s, [one for one in ones if one[1] in TRIES], step) for s, ones, step in asked]
     return try_candidates(run, asked)
 
 
@@ -94,6 +103,11 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
         if not experiments:
             results.append(_standing_result(standing, step))
             continue
+        if standing.exploring and run.explore_left_s < _trial_s(run, standing):
+            experiments = [(candidates, purpose) for candidates, purpose in experiments if purpose not in TRIES]
+        if not experiments:
+            results.append(StageResult(query_id, False, "the run's share for exploration is spent: left for the next"))
+            continue
         if time.monotonic() >= run.deadline:
             results.append(StageResult(query_id, False, "the run's budget is spent: left for the next run"))
             continue
@@ -103,7 +117,10 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
         for candidates, purpose in experiments:
             run.progress(STAGE, query_id, _WORDS[purpose])
             experiment = _experiment(run, standing, candidates, purpose, error)
+            started = time.monotonic()
             answers = _answers(experiment, standing, purpose)
+            if standing.exploring and purpose in TRIES:
+                run.explored_s += time.monotonic() - started
             error = error.after_all(one.error_spent for one in answers)
             proof = proof_of(run, standing)
             judged = [_verdict(run, standing, one, purpose, proof) for one in answers]
@@ -117,6 +134,13 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
         run.progress(STAGE, query_id, results[-1].summary)
     run.append(STAGE, kept)
     return results
+
+
+def _trial_s(run: Run, standing: Standing) -> float:
+    """What the first run and three pairs of a candidate take, by the clocks of the observation."""
+    observed = {a.observation_id for a in standing.artifacts}
+    walls = (e.counters.wall_ns for e in run.snapshot.read(EXECUTIONS, execution_id=observed))
+    return TRIAL_EXECUTIONS * sum(walls) / 1e9
 
 
 Asked = tuple[list["Candidate"], Purpose]

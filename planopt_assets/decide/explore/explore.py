@@ -1,0 +1,102 @@
+"""One step of exploration: the most promising option that is allowed, new and worth a trial, as a decision. Pure.
+
+It comes after the rules, once nothing of theirs is open. Its decision passes the same veto, history and materiality,
+and is stored in the same table. So replan, validate and promote see a proposal like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from planopt_assets.decide.answer import Answer, no_change, propose
+from planopt_assets.decide.critical_path import gain_bound
+from planopt_assets.decide.decide import Asked, objection_to_any, settle
+from planopt_assets.decide.explore.choice import Experience, Prospect, prospects
+from planopt_assets.decide.explore.options import OPTIONS, options_for
+from planopt_assets.decide.explore.plan_features import PlanFeatures
+from planopt_assets.decide.prices import query_cpu_ns
+from planopt_assets.model.decision import EXPLORE, Decision
+from planopt_assets.model.policy import Policy
+
+TRIAL_EXECUTIONS = 7  # a first run and three pairs must fit into what a run has for exploration
+MOST_TRIALS = 8  # of a query's life that looked at clocks: what its error budget has left accepts next to nothing
+
+
+Facts = dict[str, int | float | str]
+DROPPED, _SEPARATOR = "options_dropped", "; "
+
+
+def dropped_before(decision: Decision) -> tuple[str, ...]:
+    """The options that a stored decision knew to change no plan."""
+    told = str(dict(decision.arithmetic)[DROPPED])
+    return tuple(told.split(_SEPARATOR)) if told else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What exploration knows beside the evidence, from rows up to a number that the decision names."""
+
+    features: PlanFeatures  # of the query as original
+    experiences: Sequence[Experience]  # of the other queries
+    explored: Collection[Policy]  # proposed before from the same policy, on the same inputs
+    dropped: Collection[str]  # options that changed no plan of this query, by name
+    trials: int  # of this query that looked at clocks
+    until: int  # the highest sequence among the verdicts that were read
+    seconds: float  # that a run has for exploration
+    seed: int
+
+
+def explore(asked: Asked, known: Known) -> Decision:
+    """The proposal of one option, or why there is none to try any more."""
+    facts: Facts = {"known_until": known.until, "options": len(OPTIONS), DROPPED: _SEPARATOR.join(known.dropped)}
+    if words := objection_to_any(asked.evidence) or _no_room(asked, known):
+        return settle(EXPLORE, no_change(f"nothing to explore: {words}", facts), asked)
+    fitting = options_for(asked.evidence)
+    base = asked.evidence.policy
+    new = {
+        name: policy
+        for name, policy in fitting.items()
+        if base.merged(policy) not in known.explored and name not in known.dropped
+    }
+    ranked = prospects(new, known.features, known.experiences, seed=known.seed, query_id=asked.evidence.query_id)
+    refused = []
+    for prospect in ranked:
+        found = settle(EXPLORE, _answer(prospect, asked, facts), asked)
+        if found.proposes:
+            return found
+        refused.append(found)
+    facts |= {"options_that_fit": len(fitting), "options_explored": len(fitting) - len(new)}
+    words = f"of {len(OPTIONS)} options {len(fitting)} fit the plan, {len(fitting) - len(new)} were explored"
+    words += "".join(f"; {f.reason}" for f in refused[:1])
+    return settle(EXPLORE, no_change(f"nothing left to explore: {words}", facts), asked)
+
+
+def _no_room(asked: Asked, known: Known) -> str:
+    evidence = asked.evidence
+    trial_s = TRIAL_EXECUTIONS * sum(e.counters.wall_ns for e in evidence.executions) / 1e9
+    if evidence.objective == "bytes":
+        return "no option reads fewer bytes, which is the objective"
+    if known.trials >= MOST_TRIALS:
+        return f"{known.trials} trials have spent nearly all of the query's error budget"
+    if trial_s > known.seconds:
+        return f"a trial takes about {trial_s:.0f} s, and `budgets.explore` leaves {known.seconds:.0f} s of a run"
+    return ""
+
+
+def _answer(prospect: Prospect, asked: Asked, facts: Facts) -> Answer:
+    evidence = asked.evidence
+    wall = gain_bound(evidence, ()).modelled_wall_ns
+    return propose(
+        dict(prospect.policy.settings),
+        f"explored: {prospect.name}; {prospect.words}, and is expected to save {prospect.share:.1%}",
+        saved_cpu_ns=round(prospect.share * query_cpu_ns(evidence)),
+        saved_wall_ns=round(prospect.share * wall),
+        arithmetic={
+            **facts,
+            "option": prospect.name,
+            "expected_share": prospect.share,
+            "tried_by_queries": prospect.tried,
+            "helped_queries": prospect.helped,
+        },
+    )

@@ -1,0 +1,182 @@
+"""The declared list of what exploration may try: one knob or a pair, with the plans that it can make a difference to.
+
+Every knob is in the catalogue, so the veto and the workload file have the last word. A value that is in force already,
+or a knob that the accepted policy sets, is no option. A broadcast is one only where all that it newly lets in is known
+to fit into the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from planopt_assets.decide.driver_memory import room_for_broadcasts
+from planopt_assets.decide.join_sides import SIDES, may_broadcast
+from planopt_assets.decide.knobs import knob, size_in_bytes
+from planopt_assets.decide.row_prices import MIB
+from planopt_assets.decide.setting_in_force import bytes_in_force, in_force
+from planopt_assets.decide.shuffle_settings import (
+    ADVISORY,
+    MIN_SIZE,
+    PARALLELISM_FIRST,
+    PARTITIONS,
+    adaptive,
+    coalesces,
+    partitions_knob,
+)
+from planopt_assets.model.evidence import Evidence
+from planopt_assets.model.policy import Policy
+
+THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+HASH_MAP = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"
+PREFER_MERGE = "spark.sql.join.preferSortMergeJoin"
+SPLIT = "spark.sql.files.maxPartitionBytes"
+BLOOM = "spark.sql.optimizer.runtime.bloomFilter"
+TWO_LEVEL = "spark.sql.codegen.aggregate.map.twolevel.enabled"
+MAP_BITS = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
+SORTED = "spark.sql.execution.replaceHashWithSortAgg"
+
+Fits = Callable[[Evidence], bool]
+CORES = "x cores"
+"""How a number of partitions is declared: so many for each core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Settings to try together, and whether they can matter to a plan."""
+
+    name: str
+    settings: tuple[tuple[str, str], ...]
+    fits: Fits
+
+    def policy(self, evidence: Evidence) -> Policy:
+        """As it would be set on these cores."""
+        return Policy.of({_name(n, evidence): _value(value, evidence) for n, value in self.settings})
+
+
+def options_for(evidence: Evidence) -> dict[str, Policy]:
+    """By name, in the order of the list: those that fit the plan and are not what is in force."""
+    found = {o.name: o.policy(evidence) for o in OPTIONS if o.fits(evidence)}
+    held = {name for name, _ in evidence.policy.settings}
+    return {
+        name: policy
+        for name, policy in found.items()
+        if held.isdisjoint(n for n, _ in policy.settings) and not _is_in_force(policy, evidence)
+    }
+
+
+def _name(name: str, evidence: Evidence) -> str:
+    return partitions_knob(evidence) if name == PARTITIONS else name
+
+
+def _value(value: str, evidence: Evidence) -> str:
+    return str(int(value.removesuffix(CORES)) * evidence.cores) if value.endswith(CORES) else value
+
+
+def _is_in_force(policy: Policy, evidence: Evidence) -> bool:
+    return all(_same(name, value, in_force(evidence, name)) for name, value in policy.settings)
+
+
+def _same(name: str, value: str, now: str | None) -> bool:
+    """Spark shows a size as `67108864b`."""
+    entry = knob(name)
+    if now is None or entry is None:
+        return False
+    return size_in_bytes(value) == size_in_bytes(now) if entry.kind == "bytes" else value == now.lower()
+
+
+def _shuffles(evidence: Evidence) -> bool:
+    return any(e.exchanges for e in evidence.executions)
+
+
+def _merges(evidence: Evidence) -> bool:
+    return any(j.strategy == "SortMergeJoin" for e in evidence.executions for j in e.joins)
+
+
+def _adaptive_merges(evidence: Evidence) -> bool:
+    return adaptive(evidence) and _merges(evidence)
+
+
+def _coalescing(evidence: Evidence) -> bool:
+    return coalesces(evidence) and _shuffles(evidence)
+
+
+def _broadcasts(evidence: Evidence) -> bool:
+    return any(j.strategy == "BroadcastHashJoin" for e in evidence.executions for j in e.joins)
+
+
+def _scans(evidence: Evidence) -> bool:
+    return any(s.bytes > MIB for e in evidence.executions for s in e.scans)
+
+
+def _aggregates(evidence: Evidence) -> bool:
+    return any(a.keys for e in evidence.executions for a in e.aggregations)
+
+
+def _merges_and_aggregates(evidence: Evidence) -> bool:
+    return _merges(evidence) and _aggregates(evidence)
+
+
+def _lets_in(raised: int) -> Fits:
+    """Whether a higher threshold broadcasts something new, and only what the driver is known to have room for.
+
+    The planner compares its estimate, adaptive execution what was measured: either lets an input in.
+    """
+
+    def fits(evidence: Evidence) -> bool:
+        now = bytes_in_force(evidence, THRESHOLD)
+        if now is None or now < 0:
+            return False
+        newly = [
+            [
+                join.side(side)
+                for join in e.joins
+                if not join.strategy.startswith("Broadcast")
+                for side in SIDES
+                if may_broadcast(join.kind, side)
+                and min(join.side(side).estimated_bytes or 0, join.side(side).bytes or 0) <= raised
+            ]
+            for e in evidence.executions
+        ]
+        room = room_for_broadcasts(evidence)
+        known = all(side.bytes is not None for sides in newly for side in sides)
+        return any(newly) and known and all(sum(side.bytes or 0 for side in sides) <= room for sides in newly)
+
+    return fits
+
+
+def _option(name: str, settings: Mapping[str, str | int], fits: Fits) -> Option:
+    return Option(name, tuple((knob_name, str(value)) for knob_name, value in settings.items()), fits)
+
+
+_FILTERS: dict[str, str | int] = {
+    f"{BLOOM}.enabled": "true",
+    f"{BLOOM}.creationSideThreshold": 30 * MIB,
+    f"{BLOOM}.applicationSideScanSizeThreshold": MIB,
+}
+# The map takes partitions of the advisory size, and no larger ones.
+_HASHED: dict[str, str | int] = {HASH_MAP: 16 * MIB, ADVISORY: 16 * MIB}
+
+OPTIONS: tuple[Option, ...] = (
+    # Joins
+    _option("hash joins of 16 MiB partitions", _HASHED, _adaptive_merges),
+    _option("hash joins by estimate", {PREFER_MERGE: "false"}, _merges),
+    _option("runtime filters", _FILTERS, _merges),
+    _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _adaptive_merges),
+    _option("broadcasts up to 32 MiB", {THRESHOLD: 32 * MIB}, _lets_in(32 * MIB)),
+    _option("broadcasts up to 128 MiB", {THRESHOLD: 128 * MIB}, _lets_in(128 * MIB)),
+    _option("broadcasts up to 1 MiB", {THRESHOLD: MIB}, _broadcasts),
+    # Shuffles
+    _option("one partition a core", {PARTITIONS: f"1{CORES}"}, _shuffles),
+    _option("four partitions a core", {PARTITIONS: f"4{CORES}"}, _shuffles),
+    _option("reads of 16 MiB", {ADVISORY: 16 * MIB, PARALLELISM_FIRST: "false"}, _coalescing),
+    _option("reads of at least 8 MiB", {MIN_SIZE: 8 * MIB}, _coalescing),
+    # Scans
+    _option("splits of 32 MiB", {SPLIT: 32 * MIB}, _scans),
+    _option("splits of 256 MiB", {SPLIT: 256 * MIB}, _scans),
+    _option("splits of 32 MiB, four partitions a core", {SPLIT: 32 * MIB, PARTITIONS: f"4{CORES}"}, _shuffles),
+    # Aggregations
+    _option("no small map before the large one", {TWO_LEVEL: "false"}, _aggregates),
+    _option("a small map of a million groups", {MAP_BITS: 20}, _aggregates),
+    _option("aggregations of sorted input", {SORTED: "true"}, _merges_and_aggregates),
+)

@@ -1,0 +1,116 @@
+"""What every query of the store has shown about changes: who gained from which, with the plan it had as original."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planopt_assets.decide.explore.choice import Experience
+from planopt_assets.decide.explore.plan_features import features_of
+from planopt_assets.loop.histories import artifacts_of, grouped
+from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.verdict import NOT_TRIED
+from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
+from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
+from planopt_assets.store.codecs.observing import DETAILS
+
+if TYPE_CHECKING:
+    from planopt_assets.decide.explore.plan_features import PlanFeatures
+    from planopt_assets.model.policy import Policy
+    from planopt_assets.model.verdict import Verdict
+    from planopt_assets.store.snapshot import Snapshot
+
+
+def newest_verdict(snapshot: Snapshot) -> int:
+    """The number up to which a decision that is taken now knows verdicts; asked again later, it knows no more."""
+    return max((v.stamp.sequence for v in _verdicts(snapshot)), default=0)
+
+
+def experiences(snapshot: Snapshot, until: int) -> list[Experience]:
+    """Of each query and change, what the newest verdict up to a number says; oldest first."""
+    return snapshot.once(f"experiences until {until}", lambda: _experiences(snapshot, until))
+
+
+def told_changes(snapshot: Snapshot, until: int) -> list[Told]:
+    """The same without the plans, which are large."""
+    newest: dict[tuple[str, Policy], Told] = {}
+    for told in snapshot.once("told changes", lambda: _told(snapshot)):
+        if told.sequence <= until:
+            newest.pop((told.query_id, told.change), None)
+            newest[told.query_id, told.change] = told
+    return list(newest.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one verdict says about a change: the share of a run that it saved, 0 where it was not accepted."""
+
+    sequence: int
+    query_id: str
+    change: Policy
+    saved: float
+
+
+def _experiences(snapshot: Snapshot, until: int) -> list[Experience]:
+    plans = _plans_seen(snapshot, until)
+    return [
+        Experience(told.query_id, told.change, told.saved, plans[told.query_id])
+        for told in told_changes(snapshot, until)
+        if told.query_id in plans
+    ]
+
+
+def _plans_seen(snapshot: Snapshot, until: int) -> dict[str, PlanFeatures]:
+    """The plan of every query as original, as it was last observed before a number."""
+    known = [a for a in artifacts_of(snapshot, None) if a.captured and a.stamp.sequence <= until]
+    newest = {
+        query_id: [a.observation_id for a in seen if a.input_fingerprint == seen[-1].input_fingerprint]
+        for query_id, seen in grouped(known, lambda a: a.query_id).items()
+    }
+    asked = {o for observations in newest.values() for o in observations}
+    signals = {d.observation_id: d.signals for d in snapshot.read(DETAILS, observation_id=asked)}
+    found = {q: [s for o in sorted(set(seen)) if (s := signals.get(o)) is not None] for q, seen in newest.items()}
+    return {query_id: features_of(told) for query_id, told in found.items() if told}
+
+
+def _told(snapshot: Snapshot) -> list[Told]:
+    verdicts = [v for v in _verdicts(snapshot) if _tells(v)]
+    before = _bases(snapshot, verdicts)
+    ratios = {(v.query_id, v.input_fingerprint, v.policy): v.gain.ratio for v in verdicts if v.proven and v.gain}
+    found = []
+    for verdict in verdicts:
+        base = before.get(verdict.candidate_id, ORIGINAL)
+        held = ratios.get((verdict.query_id, verdict.input_fingerprint, base), 1.0)
+        change = verdict.policy.beyond(base)
+        if change.parts:
+            found.append(Told(verdict.stamp.sequence, verdict.query_id, change, _saved(verdict, held)))
+    return found
+
+
+def _verdicts(snapshot: Snapshot) -> list[Verdict]:
+    return snapshot.once("all verdicts", lambda: snapshot.read(VERDICTS))
+
+
+def _tells(verdict: Verdict) -> bool:
+    """Whether it tells what a change brings a query: measured, and not only to confirm or to leave something out."""
+    measured = verdict.outcome == "reject" or verdict.judgement.pairs > 0
+    tried = not verdict.confirms and not verdict.leaves_out and verdict.query_id != WHOLE_WORKLOAD
+    return measured and tried and not verdict.reason.startswith(NOT_TRIED)
+
+
+def _bases(snapshot: Snapshot, verdicts: list[Verdict]) -> dict[str, Policy]:
+    """By candidate, the accepted policy that it added to."""
+    added = {v.candidate_id for v in verdicts if v.purpose == "add"}
+    decided_by = {c.id: c.decision_ids for c in snapshot.read(CANDIDATES, candidate_id=added)}
+    asked = {d for ids in decided_by.values() for d in ids}
+    before = {d.id: d.policy_before for d in snapshot.read(DECISIONS, decision_id=asked)}
+    return {candidate_id: before[ids[0]] for candidate_id, ids in decided_by.items() if ids and ids[0] in before}
+
+
+def _saved(verdict: Verdict, held: float) -> float:
+    """The share of a run that a change saved, of what its baseline took. Nothing where it was not accepted.
+
+    Worked: a policy takes 0.7 of original (`held`), and with an addition 0.56. That is 0.8 of it, so the addition
+    saves 0.2.
+    """
+    return max(0.0, 1 - verdict.gain.ratio / held) if verdict.proven and verdict.gain else 0.0

@@ -1,0 +1,138 @@
+"""What most queries gained from: the first candidate of a new query, and a policy for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planopt_assets.decide import decide as decide_module
+from planopt_assets.decide.answer import no_change
+from planopt_assets.loop.decisions import AS_MOST, decisions_for
+from planopt_assets.loop.standing import Standing
+from planopt_assets.loop.workload_policies import context_of, workload_policy
+from planopt_assets.model.policy import Policy
+from planopt_assets.model.workload import Knobs, Query, Workload
+from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
+from planopt_assets.store.codecs.deciding import VERDICTS
+from planopt_tests.loop.test_exploring import judged, quiet, seen, store
+from planopt_tests.memory_snapshot import MemorySnapshot
+from planopt_tests.promote.events import accept, chain_of
+from planopt_tests.rows import FEWER, OTHER, artifact, standing, stored, verdict
+
+pytestmark = pytest.mark.fast
+
+NAMES = ("a", "b", "c", "d")
+WORKLOAD = Workload(
+    "demo",
+    Path("planopt.yaml"),
+    "memory",
+    (),
+    tuple(Query(name, sql="SELECT 1", runs_per_day=24) for name in ("q", *NAMES)),
+)
+
+
+# A new query
+
+
+@pytest.fixture(autouse=True)
+def no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decide_module, "RULES", (("none", lambda evidence: no_change("nothing", {})),))
+
+
+def first_decisions(*verdicts: dict[str, Any], **others: Any) -> list[Any]:
+    found = standing(artifacts=[replace(artifact(), stamp=replace(artifact().stamp, sequence=5))], **others)
+    plans = [seen("q"), *(seen(name) for name in NAMES)]
+    return [d for d in decisions_for(WORKLOAD, store(*verdicts, plan_artifacts=plans), found) if d.rule == AS_MOST]
+
+
+THREE = [judged(name, FEWER) for name in NAMES[:3]]
+
+
+def test_what_most_queries_gained_from_is_proposed_to_a_new_one() -> None:
+    (found,) = first_decisions(*THREE, judged("d", OTHER, "reject"))
+    assert (found.kind, found.policy_after) == ("proposal", FEWER)
+    assert found.reason == "3 of 4 other queries gained from it, 30% of a run on average"
+    assert found.expected_gain_cpu_ns > 0
+
+
+@pytest.mark.parametrize(
+    "verdicts",
+    [
+        THREE[:2],
+        [*THREE, *(judged(name, OTHER, "reject") for name in ("d", "e", "f"))],
+        [judged(name, FEWER, sequence=6) for name in NAMES],
+    ],
+    ids=["too few", "not most", "stored after it was observed"],
+)
+def test_nothing_is_proposed_without_a_majority_that_was_known(verdicts: list[dict[str, Any]]) -> None:
+    assert first_decisions(*verdicts) == []
+
+
+def test_a_query_that_was_tried_goes_its_own_way() -> None:
+    own = replace(verdict(OTHER, "reject"), stamp=replace(artifact().stamp, sequence=4))
+    assert first_decisions(*THREE, past_verdicts=[own]) == []
+
+
+# One for all
+
+
+def of_query(query_id: str, policy: Policy | None) -> Standing:
+    others: dict[str, Any] = {"chain": chain_of(accept(policy))} if policy else {"verdicts": [verdict(OTHER, "reject")]}
+    return replace(standing(**others), query_id=query_id, context_hash="ctx_1", input_bytes=100)
+
+
+def all_of(*policies: Policy | None) -> dict[str, Standing]:
+    return {name: of_query(name, policy) for name, policy in zip(NAMES, policies, strict=True)}
+
+
+BOTH = FEWER.merged(OTHER)
+
+
+def test_the_settings_of_more_than_half_of_the_queries_are_proposed_for_all() -> None:
+    found = workload_policy(WORKLOAD, MemorySnapshot(), all_of(FEWER, BOTH, FEWER, None))
+    assert found is not None
+    assert (found.policy, found.gained, found.queries, found.state) == (FEWER, ("a", "b", "c"), 4, "proposed")
+    assert found.differs(BOTH) == OTHER
+    assert "of use to 3 of 4 queries; not tried on the whole workload" in found.describe()
+
+
+@pytest.mark.parametrize("policies", [(FEWER, FEWER, None, None), (FEWER, FEWER, OTHER, OTHER), (None,) * 4])
+def test_without_a_majority_nothing_is_proposed(policies: tuple[Policy | None, ...]) -> None:
+    assert workload_policy(WORKLOAD, MemorySnapshot(), all_of(*policies)) is None
+
+
+def test_what_the_workload_file_denies_is_not_proposed_for_all() -> None:
+    denied = replace(WORKLOAD, knobs=Knobs(deny=("spark.sql.shuffle.partitions",)))
+    assert workload_policy(denied, MemorySnapshot(), all_of(FEWER, FEWER, FEWER, None)) is None
+
+
+def told(standings: dict[str, Standing], **others: Any) -> MemorySnapshot:
+    context, size = context_of(WORKLOAD, standings)
+    known = {"query_id": WHOLE_WORKLOAD, "context_hash": context, "input_bytes": size}
+    return MemorySnapshot(verdicts=[stored("verdicts", **VERDICTS.to_row(verdict(FEWER, **{**known, **others})))])
+
+
+def test_a_verdict_on_the_whole_counts_for_the_same_queries_of_similar_size() -> None:
+    standings = all_of(FEWER, FEWER, FEWER, None)
+    found = workload_policy(WORKLOAD, told(standings), standings)
+    assert found is not None
+    assert (found.accepted, found.state) == (True, "accept")
+
+
+@pytest.mark.parametrize("others", [{"context_hash": "ctx_other"}, {"input_bytes": 10**12}, {"input_bytes": None}])
+def test_a_verdict_in_another_context_does_not_count(others: dict[str, Any]) -> None:
+    standings = all_of(FEWER, FEWER, FEWER, None)
+    found = workload_policy(WORKLOAD, told(standings, **others), standings)
+    assert found is not None
+    assert found.state == "proposed"
+
+
+def test_its_verdict_is_no_experience_of_a_query() -> None:
+    from planopt_assets.loop.experiences import told_changes
+
+    standings = all_of(FEWER, FEWER, FEWER, None)
+    assert told_changes(told(standings), 10) == []
+    assert quiet().to_explore
