@@ -9,10 +9,11 @@ from benchmarks.store_scale.executions import table_bytes
 from benchmarks.store_scale.nights import Night, Row, edges
 from benchmarks.store_scale.observed import Inputs, Known
 from benchmarks.store_scale.queries import RETRY_AFTER_NIGHTS, RUNS_PER_DAY
+from planopt_assets.decide.explore.explore import DROPPED
 from planopt_assets.decide.rules import RULES
 from planopt_assets.loop.versions import contract
 from planopt_assets.model.candidate import Candidate
-from planopt_assets.model.decision import Arithmetic, Decision
+from planopt_assets.model.decision import EXPLORE, Arithmetic, Decision
 from planopt_assets.model.policy import ORIGINAL, Policy
 
 PROPOSES = "right_size_shuffle"
@@ -50,16 +51,28 @@ class Judged:
 
 
 def decisions(known: Known, inputs: Inputs, night: Night, last: Judged | None) -> tuple[Decision, ...]:
-    """One per rule; a proposal that was judged on an earlier night is remembered, not tried again."""
-    return tuple(
+    """One per rule; a proposal that was judged on an earlier night is remembered, not tried again.
+
+    Where no policy was accepted, nothing is left to explore.
+    """
+    answers = tuple(
         _proposing(known, inputs, night, last) if rule == PROPOSES else _nothing(known, inputs, night, rule)
         for rule, _ in RULES
     )
+    return answers if known.query.fate == "accept" else (*answers, _explored(known, inputs, night, ORIGINAL))
 
 
 def beyond(known: Known, inputs: Inputs, night: Night) -> tuple[Decision, ...]:
-    """One per rule, about a query under its accepted policy: nothing is to be added."""
-    return tuple(_nothing(known, inputs, night, rule, known.query.policy) for rule, _ in RULES)
+    """One per rule, about a query under its accepted policy: nothing is to be added, and nothing left to explore."""
+    policy = known.query.policy
+    answers = tuple(_nothing(known, inputs, night, rule, policy) for rule, _ in RULES)
+    return (*answers, _explored(known, inputs, night, policy))
+
+
+def _explored(known: Known, inputs: Inputs, night: Night, policy: Policy) -> Decision:
+    words = "nothing left to explore: of 20 options 2 fit the plan, 2 were explored"
+    arithmetic: Arithmetic = (("known_until", 0), ("options", 20), (DROPPED, ""))
+    return _decision(known, inputs, night, EXPLORE, words, arithmetic, before=policy)
 
 
 def _proposing(known: Known, inputs: Inputs, night: Night, last: Judged | None) -> Decision:
