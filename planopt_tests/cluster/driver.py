@@ -19,12 +19,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from planopt_assets import tuned
 from planopt_assets.engine.execution.leftover_tasks import running_tasks
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop import trial_runs
 from planopt_assets.loop.run import Run
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.store.codecs.deciding import TRIALS
+from planopt_assets.store.codecs.observing import EXECUTIONS
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.fresh_python import findable
 from planopt_tests.lenient import LENIENT
@@ -135,8 +138,19 @@ def _pass(workload: Workload, fault: _Fault | None) -> dict[str, Any]:
         ],
         "generations": len(standing.chain),
     }
+    if standing.active is not None:
+        answer["tuned"] = _tuned(run.workspace.spark, workload, query_id)
+        answer["in_force"] = standing.active.policy.id
     run.workspace.spark.stop()
     return answer
+
+
+def _tuned(spark: Any, workload: Workload, query_id: str) -> dict[str, Any]:
+    """The query in a user's own job, and the record that it leaves."""
+    with tuned(spark.newSession(), query_id, workload, timeout_s=60) as query:
+        rows, policy = query.sql().collect(), query.policy.id
+    recorded = Snapshot(workload.store, workload.name).read(EXECUTIONS, purpose="production", query_id=query_id)
+    return {"rows": len(rows), "policy": policy, "recorded": [(e.policy_id, e.cores) for e in recorded]}
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ def test_a_trial_whose_executor_is_killed_is_repeated(tmp_path: Path) -> None:
     # Another executor came, and the pairs that were judged are those of undisturbed trials.
     assert [(v["outcome"], v["pairs"]) for v in faulty["verdicts"]] == [("accept", RULES.min_pairs)]
     assert len(counted(faulty, "ok")) == 2 * RULES.min_pairs
+    # A user's job on the same cluster gets the policy, and leaves its record.
+    assert faulty["tuned"] == {"rows": 17, "policy": faulty["in_force"], "recorded": [[faulty["in_force"], 2]]}
     is_whole(ran["after"])
 
 

@@ -5,8 +5,10 @@ In local mode the driver is the only executor, and no question is asked.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ FIRST_S = 120.0  # a cluster that is busy, or has to start machines, gives its f
 BACK_S = 30.0  # a standalone cluster has another executor within seconds
 QUIET_S = 2.0  # without another one: then they are all there
 _ASK_EVERY_S = 0.2
+_DYNAMIC = "spark.dynamicAllocation.enabled"
 _GIVEN_BACK = ("idle", "decommission")  # dynamic allocation took them away on purpose
 
 
@@ -115,6 +118,8 @@ def wait_for_executors(spark: SparkSession, *, first_s: float | None = None) -> 
         return
     started = changed = time.monotonic()
     seen = executors.look().cores
+    if not seen and str(spark.sparkContext.getConf().get(_DYNAMIC)).lower() == "true":
+        threading.Thread(target=_ask_for_one, args=(spark,), daemon=True).start()
     patience = FIRST_S if first_s is None else first_s
     while not seen or time.monotonic() - changed < QUIET_S:
         if not seen and time.monotonic() - started > patience:
@@ -127,3 +132,11 @@ def wait_for_executors(spark: SparkSession, *, first_s: float | None = None) -> 
         now = executors.look().cores
         if now != seen:
             seen, changed = now, time.monotonic()
+
+
+def _ask_for_one(spark: SparkSession) -> None:
+    """Dynamic allocation gives an executor only to a job. If none comes, the session is stopped, and the job ends."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, OSError):
+        spark.sparkContext.parallelize([0], 1).count()
