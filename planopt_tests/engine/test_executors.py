@@ -29,7 +29,7 @@ def down(name: str, why: str = "worker lost") -> dict[str, Any]:
     return {"id": name, "isActive": False, "removeReason": why}
 
 
-def spark_of(looks: Sequence[Look], master: str = "spark://host:7077") -> tuple[Any, Any]:
+def spark_of(looks: Sequence[Look], master: str = "spark://host:7077", *, stopped: bool = False) -> tuple[Any, Any]:
     """A session, and the JVM that tells of its executors: at each look the next answer, the last one for ever."""
     left = [*looks]
 
@@ -40,7 +40,7 @@ def spark_of(looks: Sequence[Look], master: str = "spark://host:7077") -> tuple[
     context = SimpleNamespace(
         master=master,
         defaultParallelism=8,
-        _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store)),
+        _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store, isStopped=lambda: stopped)),
         getConf=dict,
     )
     return SimpleNamespace(sparkContext=context), SimpleNamespace(to_python=answer)
@@ -94,8 +94,8 @@ def test_a_worker_that_is_gone_for_good_is_waited_for_once_and_every_execution_s
     assert not executors._may_come_back
 
 
-def wait(monkeypatch: pytest.MonkeyPatch, looks: Sequence[Look]) -> Fleet:
-    spark, jvm = spark_of(looks)
+def wait(monkeypatch: pytest.MonkeyPatch, looks: Sequence[Look], *, stopped: bool = False) -> Fleet:
+    spark, jvm = spark_of(looks, stopped=stopped)
     made = Executors(spark, jvm)
     monkeypatch.setattr(module, "Executors", lambda _: made)
     wait_for_executors(spark)
@@ -111,6 +111,11 @@ def test_a_cluster_that_gives_nothing_is_an_error(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ClusterGivesNothing, match=r"PLN-222 spark://host:7077: .*spark\.executor\.memory") as error:
         wait(monkeypatch, [[]])
     assert isinstance(error.value, SparkFailed)  # no new session: the run keeps what it has
+
+
+def test_a_session_that_spark_has_stopped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SparkFailed, match=r"PLN-205 spark://host:7077: .*no connection to the cluster"):
+        wait(monkeypatch, [[]], stopped=True)
 
 
 # Stragglers

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.jvm.bridge import Jvm
-from planopt_assets.errors import ClusterGivesNothing
+from planopt_assets.errors import ClusterGivesNothing, SparkFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,6 +77,11 @@ class Executors:
             return Fleet({"driver": self._parallelism})
         return fleet(self._jvm.to_python(self._context.statusStore().executorList(False)))
 
+    @property
+    def stopped(self) -> bool:
+        """Whether Spark has given up: it does so a minute after it could not reach the master."""
+        return bool(self._context.isStopped())
+
     def whole(self) -> Fleet:
         """The executors, when all cores are there: after one was lost, the cluster starts another.
 
@@ -122,6 +127,12 @@ def wait_for_executors(spark: SparkSession, *, first_s: float | None = None) -> 
         threading.Thread(target=_ask_for_one, args=(spark,), daemon=True).start()
     patience = FIRST_S if first_s is None else first_s
     while not seen or time.monotonic() - changed < QUIET_S:
+        if executors.stopped:
+            raise SparkFailed(
+                "Spark stopped: it has no connection to the cluster",
+                where=str(spark.sparkContext.master),
+                fix="check that the master runs at this address and can be reached from here",
+            )
         if not seen and time.monotonic() - started > patience:
             raise ClusterGivesNothing(
                 f"the cluster gave no executor in {patience:.0f} s",

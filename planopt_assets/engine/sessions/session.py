@@ -109,12 +109,21 @@ def open_session(workload: Workload) -> SparkSession:
 
 def _check_cluster(session: SparkSession) -> None:
     """A cluster must be there, and be the same Spark, before anything is measured on it."""
+    from py4j.protocol import Py4JError
+
     try:
         wait_for_executors(session)
         check_same_versions(session)
     except SparkFailed:
         session.stop()
         raise
+    except Py4JError as error:
+        session.stop()
+        raise SparkFailed(
+            f"Spark stopped while it started: {_words_of(error)}",
+            where=str(session.sparkContext.master),
+            fix="check that the cluster runs and can be reached from here",
+        ) from error
 
 
 def _words_of(error: BaseException) -> str:
