@@ -45,10 +45,13 @@ class RunCost:
         """
         >>> RunCost(12.3, 600.0, 2).describe()
         'trials: about 12 s, at most 600 s; on 2 executors at most 1,200 executor-seconds'
+        >>> RunCost(0.0, 600.0, 1).describe()
+        'trials: at most 600 s'
         """
         if self.not_now:
             return self.not_now
-        words = f"trials: about {self.expected_s:,.0f} s, at most {self.at_most_s:,.0f} s"
+        about = f"about {self.expected_s:,.0f} s, " if self.expected_s else ""  # of what was never observed nobody knows
+        words = f"trials: {about}at most {self.at_most_s:,.0f} s"
         if self.executors is None:
             return f"{words}; times the executors that the cluster will give"
         if self.executors == 1:
