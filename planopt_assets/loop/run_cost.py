@@ -50,7 +50,7 @@ class RunCost:
         """
         if self.not_now:
             return self.not_now
-        about = f"about {self.expected_s:,.0f} s, " if self.expected_s else ""  # of what was never observed nobody knows
+        about = f"about {self.expected_s:,.0f} s, " if self.expected_s else ""  # else nobody knows
         words = f"trials: {about}at most {self.at_most_s:,.0f} s"
         if self.executors is None:
             return f"{words}; times the executors that the cluster will give"
