@@ -2,16 +2,22 @@
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui lint bench lock clean
+.PHONY: help demo demo-cluster test soak ui lint bench lock clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## the whole loop on TPC-H data, with a report; ARGS="..." goes to `planopt demo`
 	.venv/bin/planopt demo $(ARGS)
 
+demo-cluster: $(READY) ## the same on a Spark cluster of two workers, started and stopped here, on 127.0.0.1
+	.venv/bin/python -m planopt_tests.little_cluster .venv/bin/planopt demo --master {master} $(ARGS)
+
 test: $(READY) ## all tests, in two processes; ARGS="-m fast" for those that need no JVM, in one
 	$(if $(ARGS),.venv/bin/python -m pytest $(ARGS),bash tools/test.sh)
+
+soak: $(READY) ## faults on a Spark cluster, which take too long for the suite
+	.venv/bin/python -m pytest -p no:cacheprovider -m soak planopt_tests $(ARGS)
 
 ui: $(READY) ## Dagster with the demo loaded, on 127.0.0.1
 	.venv/bin/planopt ui

@@ -72,6 +72,15 @@ def make_tables(folder: Path, files: int = 6, rows: int = 300) -> Path:
     return folder
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that take minutes run only where somebody asks for them: `-m soak`."""
+    if "soak" in str(config.getoption("-m")):
+        return
+    slow = [item for item in items if item.get_closest_marker("soak")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in slow]
+
+
 @pytest.fixture(autouse=True)
 def secrets_of_one_test() -> Iterator[None]:
     """What a test declares secret is hidden in no other."""

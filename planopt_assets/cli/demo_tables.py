@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -24,19 +25,25 @@ APPENDS = {
     "region": 1,
 }
 
+DEMO_MASTER = "local[*]"
 _PACKAGE = Path(__file__).parent.parent
 
 
-def prepare(folder: Path, scale: float, say: Callable[[str], None]) -> Path:
+def prepare(folder: Path, scale: float, say: Callable[[str], None], master: str = DEMO_MASTER) -> Path:
     """Write workload, queries and data into `folder`. Data that is already there at this scale stays."""
     shipped = next(p for p in (_PACKAGE / "examples" / "tpch", _PACKAGE.parent / "examples" / "tpch") if p.is_dir())
     check_writable(folder, "the demo")
     folder.mkdir(parents=True, exist_ok=True)
     for source in (shipped / "planopt.yaml", *sorted((shipped / "queries").iterdir())):
         target = folder / source.relative_to(shipped)
-        if source.is_file() and not (target.exists() and target.read_bytes() == source.read_bytes()):
+        if not source.is_file():
+            continue
+        content = source.read_bytes()
+        if master != DEMO_MASTER and source.suffix == ".yaml":
+            content = content.replace(f"master: {DEMO_MASTER}\n".encode(), f"master: {json.dumps(master)}\n".encode())
+        if not (target.exists() and target.read_bytes() == content):
             target.parent.mkdir(exist_ok=True)
-            shutil.copyfile(source, target)
+            target.write_bytes(content)
     marker = folder / "data" / ".scale"
     if not (marker.exists() and marker.read_text() == str(scale)):
         say(f"writing TPC-H tables at scale {scale:g} as Delta, {sum(APPENDS.values())} appends")

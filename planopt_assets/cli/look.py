@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,21 +88,25 @@ def why(
 
 
 def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as_json: JsonOption = False) -> None:
-    """Show what `planopt run` would do now, why, and in which order. Nothing is run."""
+    """Show what `planopt run` would do now, why, in which order, and what it may cost. Nothing is run."""
+    from planopt_assets.loop.run_cost import executors_held, run_cost
     from planopt_assets.report.terminal import print_agenda
 
     found = read(workload, queries)
     agenda = found.agenda(queries or list(found.standings), queries)
+    held = executors_held(found.workload, found.snapshot, found.standings)
+    cost = run_cost(found.workload, agenda, held, datetime.now(UTC))
     if as_json:
         head = {
             "workload": found.workload.name,
             "nothing_to_do": not agenda.queries and not agenda.tables,
             "priority": agenda.priority,
+            "cost": cost.facts(),
             "tables": [i.facts() for i in agenda.table_items],
         }
         print_json_list(head, "queries", agenda.facts())
     else:
-        print_agenda(agenda)
+        print_agenda(agenda, cost)
 
 
 def diff(

@@ -35,13 +35,14 @@ def demo(
     queries: QueriesArgument = None,
     scale: Annotated[float, typer.Option(help="TPC-H scale factor.", min=0.01, max=100.0)] = 0.1,
     folder: Annotated[Path, typer.Option(help="Where workload, data, store and report go.")] = DEMO_FOLDER,
+    master: Annotated[str, typer.Option(help="Spark master, such as `spark://host:7077`.")] = "local[*]",
     prepare_only: Annotated[bool, typer.Option("--prepare-only", help="Write workload and data, run nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run the whole loop on TPC-H data: observe, decide, replan, validate, promote."""
     from planopt_assets.cli.demo_tables import prepare
 
-    file = prepare(folder, scale, say)
+    file = prepare(folder, scale, say, master)
     if prepare_only:
         if as_json:
             print_json({"workload": str(file)})

@@ -4,7 +4,7 @@
 |---|---|---|---|
 | a folder | delta-rs and Arrow | delta-rs: a commit creates a file that must not exist | yes |
 | `s3://`, `gs://`, `abfss://` | delta-rs, obstore and Arrow | delta-rs: a commit is a conditional put | yes |
-| any other URI | delta-rs, as far as it knows the scheme | Spark | no |
+| any other URI | Hadoop's client; delta-rs reads a copy | Spark | no |
 """
 
 from __future__ import annotations

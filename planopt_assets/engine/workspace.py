@@ -16,14 +16,16 @@ from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.registry import Registry
 from planopt_assets.engine.execution.blame import blamed
 from planopt_assets.engine.execution.bounded import Step, bounded
-from planopt_assets.engine.execution.disturbance import ExecutorLosses, newest_versions
+from planopt_assets.engine.execution.disturbance import newest_versions
 from planopt_assets.engine.execution.execute import Instruments, Measured, execute, planned
+from planopt_assets.engine.execution.executor_python import ExecutorPython
 from planopt_assets.engine.execution.program_cpu import ProgramCpu
 from planopt_assets.engine.frames.query_frames import QueryFrames
 from planopt_assets.engine.results.compare import difference
 from planopt_assets.engine.results.digest import with_digest
 from planopt_assets.engine.results.ordering import sort_columns
 from planopt_assets.engine.results.scratch import scratch_folder
+from planopt_assets.engine.sessions.executors import Executors
 from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
 from planopt_assets.engine.sessions.lifetime import discard, is_gone
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
@@ -31,6 +33,7 @@ from planopt_assets.engine.sessions.thread_budget import limit_native_threads
 from planopt_assets.errors import QueryHangs
 from planopt_assets.model.arm import Arm, Session, Tables
 from planopt_assets.model.location import is_folder, plain_path
+from planopt_assets.model.observation import EXECUTORS
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.promote.veto import check_settings
 from planopt_assets.store.store import Store
@@ -130,16 +133,26 @@ class Workspace:
     @cached_property
     def instruments(self) -> Instruments:
         scans = ScanReader(self.capture.jvm, self.capture.tables)
-        executors = ExecutorLosses(self.spark, self.capture.jvm)
-        return Instruments(self.capture, scans, Inspector(self.capture), ProgramCpu(self.spark), executors)
+        python = ExecutorPython(self.spark, self.capture.jvm, alone=self.executors.alone)
+        return Instruments(self.capture, scans, Inspector(self.capture), ProgramCpu(self.spark), self.executors, python)
 
     @cached_property
     def knobs(self) -> KnobReader:
         return KnobReader(self.spark)
 
+    @cached_property
+    def executors(self) -> Executors:
+        """Those that the session started with: an execution with others is no evidence."""
+        return Executors(self.spark)
+
     @property
     def cores(self) -> int:
-        return int(self.spark.sparkContext.defaultParallelism)
+        return self.executors.cores
+
+    @property
+    def executor_count(self) -> int:
+        """How many executors are held; in local mode the driver is the only one."""
+        return len(self.executors.look().cores)
 
     def isolated(self, arm: Arm) -> SparkSession:
         """A session of its own with an arm's settings, and with its tables as lazy views; nothing leaks back."""
@@ -245,7 +258,7 @@ class Workspace:
     def _replace(self) -> None:
         """End the JVM, and forget all that belongs to it; pinned versions and what the gate saw stay."""
         discard(self.spark)
-        for name in ("spark", "capture", "instruments", "knobs"):
+        for name in ("spark", "executors", "capture", "instruments", "knobs"):
             self.__dict__.pop(name, None)
         self._sessions.clear()
         self._has_run.clear()
@@ -308,7 +321,8 @@ class Workspace:
         """What these settings are in this Spark; one it does not know or holds as another type is an error."""
         conf = self.spark.sparkContext.getConf()
         memory = {f"{who}_memory": str(conf.get(f"spark.{who}.memory", "1g")) for who in ("driver", "executor")}
-        return {**self.knobs.effective(names), "cores": str(self.cores), **memory}
+        held = {} if self.executors.alone else {EXECUTORS: str(self.executor_count)}
+        return {**self.knobs.effective(names), "cores": str(self.cores), **memory, **held}
 
     def close(self) -> None:
         """Forget the isolated sessions; the Spark session itself belongs to the process."""

@@ -25,6 +25,8 @@ from planopt_assets.errors.commands import (
 )
 from planopt_assets.errors.engine import (
     CallableUnusable,
+    ClusterGivesNothing,
+    ClusterMismatch,
     ExplainUnreadable,
     JarsMissing,
     JavaMissing,
@@ -113,6 +115,8 @@ __all__ = [
     "BindingsDiffer",
     "CallableUnusable",
     "ChainBroken",
+    "ClusterGivesNothing",
+    "ClusterMismatch",
     "DuplicateDestination",
     "DuplicateKey",
     "DuplicateQueryId",

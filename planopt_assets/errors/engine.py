@@ -35,6 +35,18 @@ class SparkFailed(PlanoptError):
     code = "PLN-205"
 
 
+class ClusterMismatch(SparkFailed):
+    """The cluster runs another Spark, Python or Delta than the driver."""
+
+    code = "PLN-221"
+
+
+class ClusterGivesNothing(SparkFailed):
+    """The cluster accepted the application, but gave it no executor."""
+
+    code = "PLN-222"
+
+
 class TableUnreadable(PlanoptError):
     """A registered table is missing, is not a Delta table, or has a damaged log."""
 
@@ -106,7 +118,7 @@ class QueryHangs(QueryTimedOut):
 class QueryOutdone(QueryTimedOut):
     """A candidate has taken more than the baseline ever did, so it was stopped before its end."""
 
-    code = "PLN-221"
+    code = "PLN-223"
 
 
 class SessionLost(PlanoptError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.promote.dependence import circumstances_of, conditions_of
@@ -35,4 +35,6 @@ def proof_of(run: Run, standing: Standing) -> Proof:
     in_catalog, pins = {t.name for t in run.workload.tables if t.catalog}, run.workspace.pins
     tables = [pins.state(t.name, t.location, in_catalog=t.name in in_catalog) for t in observed[0].tables]
     joins = tuple(join for o in ids if (signals := details[o].signals) for join in signals.joins)
-    return Proof(circumstances_of(observed, details[ids[0]], tables), joins)
+    # A cluster may have grown or shrunk since the observation: the trials ran on what it has now.
+    proven = replace(circumstances_of(observed, details[ids[0]], tables), cores=run.workspace.cores)
+    return Proof(proven, joins)

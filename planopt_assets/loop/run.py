@@ -6,12 +6,14 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.loop.standing import asked_for
 from planopt_assets.loop.standings import standings
 from planopt_assets.loop.steps import UNCHANGED, Step, step
+from planopt_assets.loop.trial_hours import outside_window, trials_open_for_s
 from planopt_assets.model.redaction import redact
 from planopt_assets.store.snapshot import Snapshot
 from planopt_assets.validate.judge_rules import Rules
@@ -58,6 +60,7 @@ class Run:
     by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
     named: Collection[str] = ()  # queries that a person named: also those that are left alone otherwise
     budget_s: float | None = None  # None: the workload's `per_run`, for trials alone
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     round: int = 1  # of decide, replan and validate: what is accepted is added to
     explored_s: float = 0.0  # what trials of options beyond the rules have taken
 
@@ -76,7 +79,11 @@ class Run:
 
     @property
     def deadline(self) -> float:
-        return self.workspace.started_at + self._budget_s
+        """On the monotonic clock: the budget of the run, and the hours of trials."""
+        seconds, budgets = self._budget_s, self.workload.budgets
+        if budgets.executor_seconds_per_run is not None and self.workspace.started:
+            seconds = budgets.run_on(seconds, self.workspace.executor_count)
+        return min(self.workspace.started_at + seconds, time.monotonic() + trials_open_for_s(self.workload, self.now()))
 
     @property
     def explore_left_s(self) -> float:
@@ -86,6 +93,11 @@ class Run:
     @property
     def _budget_s(self) -> float:
         return self.workload.budgets.per_run if self.budget_s is None else self.budget_s
+
+    @property
+    def not_now(self) -> str:
+        """Why no trial may run at this hour. Empty if it may."""
+        return outside_window(self.workload, self.now())
 
     @property
     def observe_until(self) -> float:

@@ -47,7 +47,9 @@ class TrialRuns:
     ) -> None:
         self.workspace, self.query, self.baseline = workspace, query, baseline or workspace.baseline
         self.ledger = Ledger(len(query.bindings), self.baseline.id)
-        self.budget = Budget(budgets or workspace.workload.budgets, run_deadline, clock, self.baseline.id)
+        limits = budgets or workspace.workload.budgets
+        held = 1 if limits.executor_seconds_per_query is None else workspace.executor_count
+        self.budget = Budget(limits, run_deadline, clock, self.baseline.id, executors=held)
         self.compared: dict[str, int] = {}  # executions for row-by-row comparisons, by arm
         self._rules, self._prefix = rules, trial_prefix
         self._observed_rows, self._observed_wall_s = tuple(observed_rows), tuple(observed_wall_s)

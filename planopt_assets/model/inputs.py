@@ -110,9 +110,15 @@ def _content(
         "registered": None if captured else sorted(_registration(workload, t) for t in workload.tables),
         "contract": contract,
         # Left out where it is the default, so that older fingerprints hold.
+        **_executor_seconds(workload),
         **({} if workload.similar_within == SIMILAR else {"similar_within": workload.similar_within}),
         **({} if workload.budgets.explore == EXPLORE else {"explore": workload.budgets.explore}),
     }
+
+
+def _executor_seconds(workload: Workload) -> dict[str, Any]:
+    limits = [workload.budgets.executor_seconds_per_query, workload.budgets.executor_seconds_per_run]
+    return {} if limits == [None, None] else {"executor_seconds": limits}
 
 
 def context_hash(

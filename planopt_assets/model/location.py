@@ -10,7 +10,7 @@ class Reach(Enum):
 
     FOLDER = "a folder that this machine mounts"
     OBJECTS = "object storage, which delta-rs reads and writes"
-    HADOOP = "a file system that Spark writes"
+    HADOOP = "a file system of Hadoop, which Spark writes"
 
 
 _OBJECT_STORAGE = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az", "azure", "adl"})

@@ -18,6 +18,9 @@ from planopt_assets.model.trial import Digest
 
 Status = Literal["captured", "refused", "failed"]
 
+EXECUTORS = "executors"
+"""Beside the settings of an observation: how many executors a cluster gave."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanArtifact:
@@ -106,6 +109,11 @@ class PlanDetails:
     def cores(self) -> int | None:
         """Of the Spark that captured it; None: not recorded."""
         return next((int(value) for name, value in self.settings if name == "cores"), None)
+
+    @property
+    def executors(self) -> int | None:
+        """Of a cluster; None in local mode, and where they were not recorded."""
+        return next((int(value) for name, value in self.settings if name == EXECUTORS), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from planopt_assets.model.alerts import Destination
-from planopt_assets.model.automation import Automation
+from planopt_assets.model.automation import Automation, TrialWindow
 
 Objective = Literal["cpu", "latency", "bytes"]
 Mode = Literal["observe", "advise", "auto"]
@@ -56,13 +56,34 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Upper bounds of trial time, in seconds. A spent budget is an outcome, not an error."""
+    """Upper bounds of trial time, in seconds. A spent budget is an outcome, not an error.
+
+    An executor-second is one executor held for one second, busy or not: that is what a cluster costs.
+    """
 
     per_candidate: float = 120.0
     per_query: float = 300.0
     per_run: float = 1800.0
     per_night: float = 14400.0  # of the nightly sweep, in place of `per_run`
     explore: float = EXPLORE  # share of a run's seconds for what no rule foresees; 0: never
+    executor_seconds_per_query: float | None = None  # None: no limit beside the clock
+    executor_seconds_per_run: float | None = None  # also of the nightly sweep
+
+    def per_query_on(self, executors: int) -> float:
+        """Seconds for one query where so many executors are held.
+
+        >>> Budgets(per_query=300.0, executor_seconds_per_query=1000.0).per_query_on(10)
+        100.0
+        """
+        return _within(self.per_query, self.executor_seconds_per_query, executors)
+
+    def run_on(self, seconds: float, executors: int) -> float:
+        """Seconds for a run that has so many on the clock, where so many executors are held."""
+        return _within(seconds, self.executor_seconds_per_run, executors)
+
+
+def _within(seconds: float, executor_seconds: float | None, executors: int) -> float:
+    return seconds if executor_seconds is None else min(seconds, executor_seconds / max(1, executors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +130,7 @@ class Workload:
     seed: int = 20_240_101
     similar_within: float = SIMILAR  # how far the size of a table may be from that of the trials, as a factor
     automation: Automation = field(default_factory=Automation)
+    trial_window: TrialWindow | None = None  # None: trials may run at any hour
     alerts: tuple[Destination, ...] = ()
     owners: tuple[str, ...] = ()  # e-mail addresses, or teams as `team:data`
     docs_url: str = ""  # where planopt's documentation is served

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
     from planopt_assets.loop.agenda import Agenda, Item
+    from planopt_assets.loop.run_cost import RunCost
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.gate import Gate
     from planopt_assets.model.workload import Workload
@@ -104,7 +105,7 @@ def _standing_row(standing: Standing) -> list[str | Cell]:
     return [standing.query_id, verdict, changed, gain, equal, in_force, _decided_because(standing)]
 
 
-def print_agenda(agenda: Agenda) -> None:
+def print_agenda(agenda: Agenda, cost: RunCost) -> None:
     """One line per query: the need of each stage, the expected gain and cost of its trial, and its place."""
     stages = [s.stage for i in agenda.items[:1] for s in i.steps]
     rows = (_item_row(item, facts["order"]) for item, facts in zip(agenda.items, agenda.facts(), strict=True))
@@ -113,6 +114,8 @@ def print_agenda(agenda: Agenda) -> None:
     if looked_at:
         _out().print()
         print_columns(_out(), ("table", "readiness", "why"), looked_at)
+    if cost.at_most_s or cost.not_now:
+        _out().print(f"\n{cost.describe()}", markup=False, soft_wrap=True)
     if not agenda.queries and not agenda.tables:
         _out().print("Nothing to do: queries, tables and settings are unchanged since the last run.")
 

@@ -13,9 +13,11 @@ Clock = Callable[[], float]
 class Budget:
     """Ends with the query's budget or the run's, whichever is sooner. No candidate pays for the baseline."""
 
-    def __init__(self, budgets: Budgets, run_deadline: float, clock: Clock, baseline: str) -> None:
+    def __init__(
+        self, budgets: Budgets, run_deadline: float, clock: Clock, baseline: str, *, executors: int = 1
+    ) -> None:
         self._per_candidate, self._clock, self._baseline = budgets.per_candidate, clock, baseline
-        self._deadline = min(run_deadline, clock() + budgets.per_query)
+        self._deadline = min(run_deadline, clock() + budgets.per_query_on(executors))
         self._spent: dict[str, float] = {}
 
     @property

@@ -17,6 +17,7 @@ from planopt_assets.workload.spec import (
 )
 
 VERSION = 1
+POOL, QUEUE = "spark.scheduler.pool", "spark.yarn.queue"
 
 
 def check_version(page: Page) -> None:
@@ -44,6 +45,8 @@ def check_consistency(page: Page, bounds: Bounds) -> None:
     _knobs_agree(page)
     _store_is_apart(page, bounds)
     _alerts_are_whole(page)
+    _hours_are_a_window(page)
+    _pool_and_queue_make_sense(page)
 
 
 def _again(texts: Iterable[tuple[Loc, str]]) -> list[tuple[Loc, str, Loc]]:
@@ -118,6 +121,29 @@ def _store_is_apart(page: Page, bounds: Bounds) -> None:
             page.report(
                 errors.StoreOverlapsTable, page.value_place(("store",)), what, "give the store a folder of its own"
             )
+
+
+def _hours_are_a_window(page: Page) -> None:
+    window = page.data.get("trial_window")
+    if isinstance(window, dict) and window.get("start") is not None and window.get("start") == window.get("end"):
+        what = "`trial_window` ends at the hour at which it starts, so no trial would ever run"
+        fix = "write another hour, or remove `trial_window` for trials at any hour"
+        page.report(errors.WrongValue, page.value_place(("trial_window", "end")), what, fix)
+
+
+def _pool_and_queue_make_sense(page: Page) -> None:
+    spark = page.data.get("spark")
+    if not isinstance(spark, dict):
+        return
+    if "queue" in spark and spark.get("master") != "yarn":
+        what = f"`spark.queue` is a queue of YARN, and `spark.master` is {show(spark.get('master', 'local[*]'))}"
+        fix = "remove it, or write `master: yarn`"
+        page.report(errors.WrongValue, page.value_place(("spark", "queue")), what, fix)
+    settings = spark.get("settings")
+    for field, setting in (("pool", POOL), ("queue", QUEUE)):
+        if field in spark and isinstance(settings, dict) and setting in settings:
+            what = f"`spark.{field}` and the setting {show(setting)} say the same thing twice"
+            page.report(errors.WrongValue, page.key_place(("spark", field)), what, "keep one of the two")
 
 
 def _alerts_are_whole(page: Page) -> None:

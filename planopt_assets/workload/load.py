@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 from planopt_assets.model.alerts import Destination
-from planopt_assets.model.automation import Automation
+from planopt_assets.model.automation import Automation, TrialWindow
 from planopt_assets.model.workload import Budgets, Knobs, Maintenance, Query, Table, Workload
-from planopt_assets.workload.consistency import check_consistency, check_version
+from planopt_assets.workload.consistency import POOL, QUEUE, check_consistency, check_version
 from planopt_assets.workload.files import Bounds, read_text
 from planopt_assets.workload.findings import check_fields
 from planopt_assets.workload.page import ANY, Page
 from planopt_assets.workload.secrets import learn_secrets
-from planopt_assets.workload.spec import AlertFields, QueryFields, TableFields, WorkloadFile
+from planopt_assets.workload.spec import AlertFields, QueryFields, SparkFields, TableFields, WorkloadFile
 from planopt_assets.workload.yaml_reader import read_yaml
 
 
@@ -47,7 +47,7 @@ def _build(fields: WorkloadFile, file: Path, sql_files: tuple[str, ...]) -> Work
         tables=tuple(_table(name, table) for name, table in fields.tables.items()),
         queries=tuple(_query(query) for query in fields.queries),
         master=fields.spark.master,
-        spark_settings=tuple(sorted(fields.spark.settings.items())),
+        spark_settings=tuple(sorted(_settings(fields.spark).items())),
         objective=fields.objective,
         mode=fields.mode,
         budgets=Budgets(**dict(budgets)),
@@ -60,11 +60,19 @@ def _build(fields: WorkloadFile, file: Path, sql_files: tuple[str, ...]) -> Work
         seed=fields.seed,
         similar_within=fields.similar_within,
         automation=Automation(**dict(fields.automation)),
+        trial_window=TrialWindow(**dict(fields.trial_window)) if fields.trial_window else None,
         alerts=tuple(_destination(alert) for alert in fields.alerts),
         owners=tuple(fields.owners),
         docs_url=fields.docs_url,
         sql_files=sql_files,
     )
+
+
+def _settings(fields: SparkFields) -> dict[str, str]:
+    """A pool needs the fair scheduler: with Spark's own there is only one."""
+    pool = {POOL: fields.pool, "spark.scheduler.mode": "FAIR"} if fields.pool else {}
+    queue = {QUEUE: fields.queue} if fields.queue else {}
+    return {**pool, **queue, **fields.settings}
 
 
 def _table(name: str, fields: TableFields) -> Table:

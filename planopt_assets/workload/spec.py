@@ -83,6 +83,7 @@ Owner = Annotated[
         r"^([A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}|team:\S+)$", "an e-mail address, or a team as `team:name`"
     ),
 ]
+PoolName = Annotated[str, _text(r"^[A-Za-z0-9_.-]+$", "a name of letters, digits, `_`, `-` and `.`")]
 Host = Annotated[str, _text(r"^[A-Za-z0-9._:-]+$", "the name or address of a host")]
 _is_zone = _only(lambda value: value in available_timezones(), "a time zone of the IANA database")
 Zone = Annotated[str, AfterValidator(_is_zone)]
@@ -179,6 +180,8 @@ class SparkFields(_Mapping):
     """The Spark session that planopt starts."""
 
     master: Master = _field("local[*]", "Spark master to run on.", "local[4]")
+    pool: PoolName = _optional("Pool of Spark's fair scheduler that trials run in (`spark.scheduler.pool`).", "planopt")
+    queue: PoolName = _optional("Queue of YARN that the session asks for its executors (`spark.yarn.queue`).", "low")
     settings: Settings = _field(
         {}, "Settings of the session, the same for every query and every trial.", {"spark.sql.session.timeZone": "UTC"}
     )
@@ -194,6 +197,10 @@ class BudgetFields(_Mapping):
     explore: Share = _field(
         0.1, "Share of these seconds for trying what no rule foresees but helped similar queries; 0: never.", 0.2
     )
+    executor_seconds_per_query: Positive | None = _field(
+        None, "The same for one query, in seconds times executors that are held, beside the clock.", 6000
+    )
+    executor_seconds_per_run: Positive | None = _field(None, "The same for one run, also for the nightly sweep.", 36000)
 
 
 class MaintenanceFields(_Mapping):
@@ -227,6 +234,13 @@ class AutomationFields(_Mapping):
     weekly_day: Weekday = _field("sunday", "Day of the weekly upkeep of the store.")
     weekly_hour: Hour = _field(1, "Hour of the weekly upkeep.")
     every: Annotated[int, Field(ge=1, le=3600)] = _field(30, "Seconds between two looks of a sensor.")
+
+
+class TrialWindowFields(_Mapping):
+    """Hours of the day in which trials run, in `automation.time_zone`."""
+
+    start: Hour = _field(..., "Hour from which trials run.", 22)
+    end: Hour = _field(..., "Hour before which they end, on the next day where it is not later than `start`.", 6)
 
 
 def _schema_of_kind(kind: str) -> dict[str, Any]:
@@ -314,6 +328,9 @@ class WorkloadFile(_Mapping):
     automation: AutomationFields = _field(
         AutomationFields(), "When sensors and schedules act.", {"nightly_hour": 3, "time_zone": "Europe/Berlin"}
     )
+    trial_window: TrialWindowFields | None = _field(
+        None, "Hours in which trials run; without it, at any hour.", {"start": 22, "end": 6}
+    )
     alerts: list[AlertFields] = _field(
         [], "Where messages about regressions go.", [{"kind": "slack", "url_env": "ALERTS_URL"}]
     )
@@ -332,6 +349,7 @@ SECTIONS: dict[Loc, type[_Mapping]] = {
     ("knobs",): KnobFields,
     ("maintenance",): MaintenanceFields,
     ("automation",): AutomationFields,
+    ("trial_window",): TrialWindowFields,
     ("alerts", "[]"): AlertFields,
 }
 

@@ -21,6 +21,8 @@ class Context:
     def __init__(self) -> None:
         self.cancelled, self.interrupted = threading.Event(), threading.Event()
         self.tags: list[str] = []
+        self.settings: dict[str, str] = {}
+        self.properties: dict[str, str | None] = {}
         self.asked = 0
         self._jvm = self
         self.java = self
@@ -35,6 +37,12 @@ class Context:
 
     def addJobTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
         self.tags.append(f"{threading.current_thread().name}: {tag}")
+
+    def getConf(self) -> dict[str, str]:  # noqa: N802 - Spark's name
+        return self.settings
+
+    def setLocalProperty(self, name: str, value: str | None) -> None:  # noqa: N802 - Spark's name
+        self.properties[f"{threading.current_thread().name}: {name}"] = value
 
     def cancelJobsWithTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
         self.asked += 1
@@ -53,6 +61,15 @@ def release() -> Iterator[threading.Event]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", {"planning": 0.5, "running": 0.5})
+
+
+@pytest.mark.parametrize("pool", ["night", None])
+def test_work_is_done_in_the_pool_of_the_workload(pool: str | None) -> None:
+    context = Context()
+    if pool:
+        context.settings["spark.scheduler.pool"] = pool
+    bounded(context, lambda step: "done", tag="q", timeout_s=30)
+    assert context.properties == {"planopt-q: spark.scheduler.pool": pool}  # of the thread that works
 
 
 def test_work_in_time_gives_what_it_returns() -> None:

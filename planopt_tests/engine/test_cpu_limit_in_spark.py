@@ -20,7 +20,7 @@ SHORT = Query("short", sql="SELECT count(DISTINCT shop) AS n FROM sales")
 
 def test_an_execution_that_passes_its_limit_is_stopped(spark: SparkSession, unchanging_tables: Path) -> None:
     workspace = Workspace(workload_of(unchanging_tables, [LONG, SHORT]))
-    with pytest.raises(QueryOutdone, match=r"PLN-221 .*took more CPU than the baseline: stopped at"):
+    with pytest.raises(QueryOutdone, match=r"PLN-223 .*took more CPU than the baseline: stopped at"):
         workspace.execute(LONG, 0, workspace.baseline, timeout_s=120, cpu_limit_s=0.5)
     assert workspace.sessions_lost == 0
     done = workspace.execute(SHORT, 0, workspace.baseline, timeout_s=60, cpu_limit_s=1e6)

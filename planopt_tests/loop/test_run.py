@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
 from planopt_assets.loop.steps import Step
+from planopt_assets.model.automation import Automation, TrialWindow
 from planopt_assets.model.records import Edge, NodeRecord
 from planopt_assets.model.redaction import HIDDEN, learn
 from planopt_assets.model.workload import Budgets, Workload
@@ -61,6 +64,32 @@ def test_lineage_knows_what_an_event_is_from_its_id(run: Run, kind: str, meaning
 
 def test_a_run_ends_when_its_budget_does(run: Run) -> None:
     assert run.deadline == 1_060.0
+
+
+def at(hour: int) -> Any:
+    return lambda: datetime(2026, 3, 1, hour, 30, tzinfo=UTC)
+
+
+def test_no_trial_starts_outside_its_hours_and_the_run_says_when(workspace: Any) -> None:
+    workspace.workload = replace(
+        WORKLOAD, trial_window=TrialWindow(22, 6), automation=Automation(time_zone="Asia/Tokyo")
+    )
+    by_day = Run(workspace, RUN_ID, now=at(3))  # 12:30 in Tokyo
+    assert by_day.deadline <= time.monotonic()
+    assert by_day.not_now == "trials run from 22:00 to 06:00 (Asia/Tokyo): left for a run at that time"
+    workspace.started_at = time.monotonic()
+    by_night = Run(workspace, RUN_ID, now=at(14))  # 23:30
+    assert (by_night.deadline, by_night.not_now) == (workspace.started_at + 60.0, "")
+
+
+def test_a_budget_of_executor_seconds_is_shorter_on_more_executors(workspace: Any) -> None:
+    workspace.workload = replace(WORKLOAD, budgets=Budgets(per_run=60.0, executor_seconds_per_run=100.0))
+    workspace.started = False
+    assert Run(workspace, RUN_ID).deadline == 1_060.0  # no executor is held yet
+    workspace.started, workspace.executor_count = True, 4
+    assert Run(workspace, RUN_ID).deadline == 1_025.0
+    workspace.executor_count = 1
+    assert Run(workspace, RUN_ID).deadline == 1_060.0
 
 
 def test_storing_nothing_starts_no_spark(run: Run, workspace: Any) -> None:

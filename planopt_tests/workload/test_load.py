@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planopt_assets.model.alerts import Destination
-from planopt_assets.model.automation import Automation
+from planopt_assets.model.automation import Automation, TrialWindow
 from planopt_assets.model.workload import Budgets, Knobs, Maintenance, Query, Table, Workload
 from planopt_assets.workload import load_workload
 from planopt_tests.workload.conftest import RIGHT
@@ -60,6 +60,7 @@ alerts:
   - {kind: smtp, host: mail, port: 25, security: none, sender: a@b.c, to: [d@e.f], user: m, password_env: MAIL_PASSWORD}
 owners: ["team:data", x@y.org]
 docs_url: https://docs.example.com/planopt
+trial_window: {start: 22, end: 6}
 """
 
 
@@ -131,7 +132,24 @@ def test_every_field_of_the_file_reaches_the_workload(folder: Path) -> None:
         ),
         owners=("team:data", "x@y.org"),
         docs_url="https://docs.example.com/planopt",
+        trial_window=TrialWindow(22, 6),
     )
+
+
+def test_pool_and_queue_are_settings_of_the_session(folder: Path) -> None:
+    (folder / "planopt.yaml").write_text(f"{RIGHT}spark: {{master: yarn, pool: night, queue: low.prio}}\n")
+    assert dict(load_workload("planopt.yaml").spark_settings) == {
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.pool": "night",
+        "spark.yarn.queue": "low.prio",
+    }
+
+
+def test_budgets_may_count_executors(folder: Path) -> None:
+    limits = "{executor_seconds_per_query: 60, executor_seconds_per_run: 900.5}"
+    (folder / "planopt.yaml").write_text(f"{RIGHT}budgets: {limits}\n")
+    expected = Budgets(executor_seconds_per_query=60.0, executor_seconds_per_run=900.5)
+    assert load_workload("planopt.yaml").budgets == expected
 
 
 def test_what_the_file_leaves_out_is_what_the_model_says(folder: Path) -> None:

@@ -33,6 +33,20 @@ CASES = {
     "escaped nul": (added('store: "a\\0b"'), "PLN-002", 8, 8, "remove the escape"),
     "escaped half character": (added('store: "a\\ud800"'), "PLN-002", 8, 8, "remove the escape"),
     "too large": (added("#" * 1024 * 1024), "PLN-003", 0, 0, "smaller files"),
+    # on a cluster
+    "budget of no executor-seconds": (added("budgets: {executor_seconds_per_run: 0}"), "PLN-008", 8, 37, "above 0"),
+    "window without an end": (added("trial_window: {start: 3}"), "PLN-009", 8, 15, "`end: 6`"),
+    "window that never opens": (added("trial_window: {start: 3, end: 3}"), "PLN-008", 8, 31, "another hour"),
+    "window at no hour": (added("trial_window: {start: 24, end: 3}"), "PLN-008", 8, 23, "at most 23"),
+    "queue without YARN": (added("spark: {queue: low}"), "PLN-008", 8, 16, "write `master: yarn`"),
+    "queue with a blank": (added("spark: {master: yarn, queue: a b}"), "PLN-008", 8, 30, "letters, digits"),
+    "pool said twice": (
+        added("spark: {pool: a, settings: {spark.scheduler.pool: b}}"),
+        "PLN-008",
+        8,
+        9,
+        "keep one of the two",
+    ),
     # automation and alerts
     "hour of no day": (added("automation: {nightly_hour: 24}"), "PLN-008", 8, 28, "at most 23"),
     "unknown time zone": (added("automation: {time_zone: Mars/Base}"), "PLN-008", 8, 25, "a time zone"),

@@ -6,6 +6,7 @@ import platform
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.jvm.bridge import each
+from planopt_assets.engine.sessions.executors import Executors
 from planopt_assets.engine.sessions.python_workers import without_own_defaults, workers_in_force
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
 from planopt_assets.observe.plans.udfs import UDF_SETTINGS
@@ -42,7 +43,7 @@ def _environment(session: SparkSession) -> dict[str, str]:
         "scala": str(session._jvm.scala.util.Properties.versionNumberString()),  # type: ignore[union-attr]
         "python": platform.python_version(),
         "master": str(context.master).split("://")[0],  # without the host, which does not shape plans
-        "cores": str(context.defaultParallelism),
+        "cores": str(Executors(session).cores),
         "driver_memory": context.getConf().get("spark.driver.memory", "1g"),
         "executor_memory": context.getConf().get("spark.executor.memory", "1g"),
         "executor_cores": context.getConf().get("spark.executor.cores", ""),

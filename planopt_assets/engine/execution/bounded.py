@@ -19,6 +19,7 @@ from planopt_assets.errors import QueryHangs, QueryOutdone, QueryTimedOut
 _CANCEL_EVERY_S = 0.2  # a cancel sent before a job exists is lost: repeat it
 PATIENCE_S = {"planning": 1.0, "running": 2.0}  # after the first cancel; tasks end at their next row
 ASK_EVERY_S = 0.25  # whether it is outdone
+POOL = "spark.scheduler.pool"
 _FIX = "raise the budget if it should be given more time"
 
 T = TypeVar("T")
@@ -97,6 +98,8 @@ class _Worker(threading.Thread, Generic[T]):
             if self._context is not None:
                 self._java_thread = self._context._jvm.java.lang.Thread.currentThread()
                 self._context.addJobTag(self._job_tag)
+                # A pool is a property of a thread. Without one it is None, and Spark takes its own.
+                self._context.setLocalProperty(POOL, self._context.getConf().get(POOL))
             self._result.append(self._work(self.step))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised again where the work was asked for
             self.error = error

@@ -16,6 +16,7 @@ from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.engine.execution.cpu_limit import CpuLimit
 from planopt_assets.engine.execution.disturbance import disturbance
+from planopt_assets.engine.execution.stragglers import by_executor, straggler
 from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.engine.results.digest import in_sequence, read_digest, sequence_of, with_digest
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from planopt_assets.engine.capture.capture import Capture
     from planopt_assets.engine.capture.inspector import Inspector
     from planopt_assets.engine.capture.scans import ScanReader
-    from planopt_assets.engine.execution.disturbance import ExecutorLosses
+    from planopt_assets.engine.execution.executor_python import ExecutorPython
     from planopt_assets.engine.execution.program_cpu import ProgramCpu
+    from planopt_assets.engine.sessions.executors import Executors
     from planopt_assets.model.bundle import Planned
     from planopt_assets.model.scan import ScanFacts, TableScanInfo
     from planopt_assets.model.workload import CaptureTier
@@ -68,7 +70,8 @@ class Instruments:
     scans: ScanReader
     inspector: Inspector
     cpu: ProgramCpu
-    executors: ExecutorLosses
+    executors: Executors
+    python: ExecutorPython
 
 
 def planned(
@@ -109,7 +112,7 @@ def execute(
     from pyspark.errors import PySparkException
 
     capture, cpu = instruments.capture, instruments.cpu
-    lost = instruments.executors.count()
+    executors = instruments.executors.whole()
     try:
         run = bounded(
             spark.sparkContext,
@@ -145,7 +148,8 @@ def execute(
         result_rows=run.rows,
         cpu_has_executors=cpu.includes_executors,
     )
-    disturbed = disturbance(counters.failed_tasks, instruments.executors.count() - lost)
+    held_up = "" if instruments.executors.alone else straggler(by_executor(capture.tasks(stages)))
+    disturbed = disturbance(counters.failed_tasks, instruments.executors.disturbed(executors), held_up)
     if tier is None:
         return Measured(counters, result, final, disturbed=disturbed)
     analyzed = instruments.inspector.analyzed(run.frame)
@@ -217,11 +221,15 @@ def _run(
             initial, splits = seen.plan, capture.splits(asked, seen.tree)
             optimized_tree = capture.jvm.tree(query_execution.optimizedPlan())
             planned_scans = instruments.scans.planned(executed_plan, asked, seen.tree, optimized_tree)
+        context.setJobGroup(f"{tag}:python", f"planopt reads the CPU of Python for {tag}")
+        with_python = instruments.python.started(executed_plan)
         context.setJobGroup(f"{tag}:run", f"planopt runs {tag}")
         step.now = "running"
         running = _Stopwatch(cpu)
         rows, sequence = sequence_of(measured) if in_order else (int(query_execution.toRdd().count()), None)
         ran = running.stop()
+        context.setJobGroup(f"{tag}:python", f"planopt reads the CPU of Python for {tag}")
+        ran = with_python(ran)
     return _Run(
         frame,
         query_execution,

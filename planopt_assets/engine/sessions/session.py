@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from planopt_assets.engine.sessions.executors import runs_alone, wait_for_executors
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
 from planopt_assets.engine.sessions.python_workers import WORKER_DEFAULTS
+from planopt_assets.engine.sessions.same_versions import check_same_versions
 from planopt_assets.engine.sessions.warehouse import warehouse_of_process
 from planopt_assets.errors import SessionMismatch, SparkFailed
 from planopt_assets.model.ids import content_id
@@ -53,6 +55,10 @@ DEFAULTS = {
     "spark.sql.debug.maxToStringFields": "10000",
     "spark.driver.extraJavaOptions": _LOGGING,
 }
+CLUSTER_DEFAULTS = {
+    # Trials of a pair must have the same executors. A user's own setting wins, and trials say when they changed.
+    "spark.dynamicAllocation.enabled": "false",
+}
 
 
 def session_settings(workload: Workload) -> dict[str, str]:
@@ -60,12 +66,14 @@ def session_settings(workload: Workload) -> dict[str, str]:
     asked = workload.session_settings
     extensions = dict.fromkeys([REQUIRED["spark.sql.extensions"], *asked.get("spark.sql.extensions", "").split(",")])
     joined = ",".join(name for name in extensions if name)
-    return {**DEFAULTS, **asked, **REQUIRED, "spark.sql.extensions": joined}
+    on_cluster = {} if runs_alone(workload.master) else CLUSTER_DEFAULTS
+    return {**DEFAULTS, **on_cluster, **asked, **REQUIRED, "spark.sql.extensions": joined}
 
 
 def open_session(workload: Workload) -> SparkSession:
     """Start Spark, or take over the session of this process if it is the one asked for."""
     check_java()
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -85,17 +93,43 @@ def open_session(workload: Workload) -> SparkSession:
         builder = builder.config("spark.jars", ",".join([*delta_jars(), *_user_jars(settings)]))
         try:
             found = builder.getOrCreate()
-        except (PySparkException, RuntimeError, OSError) as error:
+        except (Py4JError, PySparkException, RuntimeError, OSError) as error:
             raise SparkFailed(
-                f"Spark did not start: {str(error).splitlines()[0]}",
+                f"Spark did not start: {_words_of(error)}",
                 where=workload.master,
                 fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
             ) from error
         _STARTED[found.sparkContext] = os.getpid()
         found.sparkContext.setLogLevel("ERROR")
         _raise_expression_ids(found)
+        _check_cluster(found)
     _check(found, workload.master, settings)
     return found
+
+
+def _check_cluster(session: SparkSession) -> None:
+    """A cluster must be there, and be the same Spark, before anything is measured on it."""
+    from py4j.protocol import Py4JError
+
+    try:
+        wait_for_executors(session)
+        check_same_versions(session)
+    except SparkFailed:
+        session.stop()
+        raise
+    except Py4JError as error:
+        session.stop()
+        raise SparkFailed(
+            f"Spark stopped while it started: {_words_of(error)}",
+            where=str(session.sparkContext.master),
+            fix="check that the cluster runs and can be reached from here",
+        ) from error
+
+
+def _words_of(error: BaseException) -> str:
+    """The line of Spark's error that says what is wrong; py4j's own line only says that a call failed."""
+    java = getattr(error, "java_exception", None)
+    return str(java.toString() if java is not None else error).splitlines()[0]
 
 
 def is_ours(session: SparkSession) -> bool:

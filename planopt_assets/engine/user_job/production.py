@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from planopt_assets.engine.capture.capture import Capture
 from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.engine.jvm.bridge import each
+from planopt_assets.engine.sessions.executors import Executors
 from planopt_assets.engine.user_job.user_session import MARKER
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.execution import Action, Execution
@@ -48,7 +49,7 @@ class Executions:
         self._bus: Any = session.sparkContext._jsc.sc().listenerBus()
         shared: Any = session._jsparkSession.sharedState()
         self._store: Any = shared.statusStore()
-        self.cores = int(session.sparkContext.defaultParallelism)
+        self._session = session
 
     def newest(self) -> int:
         """The number of the last execution so far."""
@@ -64,6 +65,7 @@ class Executions:
             time.sleep(_BETWEEN_LOOKS_S)  # Spark writes down the end of an execution a little later than it is known
             trees = self._trees(marker, after)
         own = _OwnPlan(self._capture, frame) if frame is not None else None
+        cores = Executors(self._session).cores  # now: when the job began, the executors of a cluster were not there yet
         found = [self._run(executions, own) for executions in trees if all(_ended(e) for e in executions)]
         return [
             Execution(
@@ -76,7 +78,7 @@ class Executions:
                 action=action,
                 status="failed" if error else "ok",
                 note=error or ran_as.note or None,
-                cores=self.cores,
+                cores=cores,
                 control=ran_as.control,
             )
             for number, (action, error, counters) in enumerate(run for run in found if run is not None)

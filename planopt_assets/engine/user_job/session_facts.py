@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.sessions.executors import Executors, wait_for_executors
 from planopt_assets.engine.sessions.knobs import READER_OPTIONS
 from planopt_assets.engine.user_job.user_session import applied_in
+from planopt_assets.errors import ClusterGivesNothing
 from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.knob import UNSET
 from planopt_assets.promote.dependence import compared, release
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
+
+FIRST_S = 10.0
 
 
 def session_circumstances(spark: SparkSession, names: Iterable[str]) -> Circumstances:
@@ -27,10 +32,20 @@ def session_circumstances(spark: SparkSession, names: Iterable[str]) -> Circumst
     memory = {f"{who}_memory": str(conf.get(f"spark.{who}.memory", "1g")) for who in ("driver", "executor")}
     return Circumstances(
         engine=_engine(spark),
-        cores=int(spark.sparkContext.defaultParallelism),
+        cores=_cores(spark),
         memory=tuple((name, size_in_bytes(text)) for name, text in sorted(memory.items())),
         settings=compared(_values(spark, [name for name in names if name not in READER_OPTIONS])),
     )
+
+
+def _cores(spark: SparkSession) -> int:
+    """A job that has just begun has no executors yet. It cannot run without them, so waiting for them costs nothing."""
+    cores = Executors(spark).cores
+    if not cores:
+        with suppress(ClusterGivesNothing):
+            wait_for_executors(spark, first_s=FIRST_S)
+        cores = Executors(spark).cores
+    return cores
 
 
 def _engine(spark: SparkSession) -> str | None:

@@ -109,7 +109,8 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
             results.append(StageResult(query_id, False, "the run's share for exploration is spent: left for the next"))
             continue
         if time.monotonic() >= run.deadline:
-            results.append(StageResult(query_id, False, "the run's budget is spent: left for the next run"))
+            spent = "the run's budget is spent: left for the next run"
+            results.append(StageResult(query_id, False, run.not_now or spent))
             continue
         run.workspace.revive()
         lost, given, trials = run.workspace.sessions_lost, list[Verdict](), 0

@@ -1,0 +1,89 @@
+"""What the trials of a run may cost, before it starts: `planopt plan` prints it. Starts no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from planopt_assets.loop.trial_hours import outside_window, trials_open_for_s
+from planopt_assets.store.codecs.observing import DETAILS
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.agenda import Agenda
+    from planopt_assets.loop.standing import Standing
+    from planopt_assets.model.workload import Workload
+    from planopt_assets.store.snapshot import Snapshot
+
+_INSTANCES = "spark.executor.instances"
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """Of trials, in seconds on the clock. Observing comes on top: every query runs twice."""
+
+    expected_s: float  # as far as earlier runs tell
+    at_most_s: float  # what the budgets and the hours of trials allow
+    executors: int | None  # None: a cluster that was never used
+    not_now: str = ""  # why no trial may run at this hour
+
+    @property
+    def at_most_executor_s(self) -> float | None:
+        return None if self.executors is None else self.at_most_s * self.executors
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "expected_s": self.expected_s,
+            "at_most_s": self.at_most_s,
+            "executors": self.executors,
+            "at_most_executor_s": self.at_most_executor_s,
+            "not_now": self.not_now,
+        }
+
+    def describe(self) -> str:
+        """
+        >>> RunCost(12.3, 600.0, 2).describe()
+        'trials: about 12 s, at most 600 s; on 2 executors at most 1,200 executor-seconds'
+        >>> RunCost(0.0, 600.0, 1).describe()
+        'trials: at most 600 s'
+        """
+        if self.not_now:
+            return self.not_now
+        about = f"about {self.expected_s:,.0f} s, " if self.expected_s else ""  # else nobody knows
+        words = f"trials: {about}at most {self.at_most_s:,.0f} s"
+        if self.executors is None:
+            return f"{words}; times the executors that the cluster will give"
+        if self.executors == 1:
+            return words
+        return f"{words}; on {self.executors} executors at most {self.at_most_executor_s:,.0f} executor-seconds"
+
+
+def run_cost(workload: Workload, agenda: Agenda, executors: int | None, now: datetime) -> RunCost:
+    """Worked: 3 queries to try with `per_query` 300 and `per_run` 600 take at most 600 s, and 900 s without `per_run`.
+
+    An unknown number of executors counts as one, so that the clock is the only limit.
+    """
+    held, budgets = executors or 1, workload.budgets
+    tried = [item for item in agenda.items if item.tries or _may_try(item.steps)]
+    expected = sum(i.promise.trial_cost_ns / 1e9 + (i.confirmation_cost_s or 0.0) for i in tried)
+    allowed = min(len(tried) * budgets.per_query_on(held), budgets.run_on(budgets.per_run, held))
+    at_most = min(allowed, trials_open_for_s(workload, now))
+    return RunCost(min(expected, at_most), at_most, executors, outside_window(workload, now) if tried else "")
+
+
+def _may_try(steps: tuple[Any, ...]) -> bool:
+    return any(step.stage == "validate" and step.need in ("needed", "depends") for step in steps)
+
+
+def executors_held(workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing]) -> int | None:
+    """One in local mode; else as many as the file asks for, or as an observation has seen last."""
+    if workload.master.startswith("local[") or workload.master == "local":
+        return 1
+    asked = dict(workload.spark_settings).get(_INSTANCES, "")
+    if asked.isdecimal():
+        return int(asked)
+    newest = [s.artifacts[0].observation_id for s in standings.values() if s.artifacts]
+    seen = [d.executors for d in snapshot.read(DETAILS, observation_id=newest)] if newest else []
+    known = [count for count in seen if count is not None]
+    return known[-1] if known else None
