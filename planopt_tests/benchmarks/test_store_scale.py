@@ -57,9 +57,8 @@ def test_each_night_adds_what_a_night_of_planopt_adds(workload: Workload) -> Non
     nights = QUERIES * OBSERVATIONS
     assert rows["plan_artifacts"] == nights
     beyond = 2 * OBSERVATIONS  # two queries have an accepted policy, which is asked about as well
-    assert (
-        rows["policy_decisions"] == (nights + beyond) * len(RULES) + nights
-    )  # one tells that nothing is left to explore
+    explored = nights  # in each, one decision tells that nothing is left to explore
+    assert rows["policy_decisions"] == (nights + beyond) * len(RULES) + explored
     tried = QUERIES + 2  # the second night confirms what was promoted; later ones remember
     assert rows["verdicts"] == tried
     assert rows["trials"] == tried * 7
