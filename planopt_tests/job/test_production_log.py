@@ -39,10 +39,11 @@ FAILED: RealRun = ("frame", "[DIVIDE_BY_ZERO] no", counters(tasks=1, cpu_ns=None
 class Recorded(Executions):
     """Spark's record of these actions, each of one execution that has ended."""
 
+    cores = 2  # type: ignore[assignment]  # there is no Spark to ask
+
     def __init__(self, runs: list[RealRun]) -> None:
         self._recorded = runs
         self._bus = SimpleNamespace(waitUntilEmpty=lambda patience_ms: None)
-        self.cores = 2
 
     def _trees(self, marker: str, after: int) -> list[list[Any]]:
         ended = SimpleNamespace(isDefined=lambda: True)

@@ -51,6 +51,11 @@ class Executions:
         self._store: Any = shared.statusStore()
         self._session = session
 
+    @property
+    def cores(self) -> int:
+        """As they are now: when the job began, the executors of a cluster were not there yet."""
+        return Executors(self._session).cores
+
     def newest(self) -> int:
         """The number of the last execution so far."""
         return next((int(e.executionId()) for e in self._backwards()), -1)
@@ -65,7 +70,6 @@ class Executions:
             time.sleep(_BETWEEN_LOOKS_S)  # Spark writes down the end of an execution a little later than it is known
             trees = self._trees(marker, after)
         own = _OwnPlan(self._capture, frame) if frame is not None else None
-        cores = Executors(self._session).cores  # now: when the job began, the executors of a cluster were not there yet
         found = [self._run(executions, own) for executions in trees if all(_ended(e) for e in executions)]
         return [
             Execution(
@@ -78,7 +82,7 @@ class Executions:
                 action=action,
                 status="failed" if error else "ok",
                 note=error or ran_as.note or None,
-                cores=cores,
+                cores=self.cores,
                 control=ran_as.control,
             )
             for number, (action, error, counters) in enumerate(run for run in found if run is not None)
