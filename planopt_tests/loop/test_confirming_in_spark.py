@@ -24,7 +24,9 @@ def test_the_next_night_confirms_what_was_promoted_and_the_one_after_it_does_not
     tried = reader.rows("verdicts", query_id="by_shop")
     assert read_standings(workload)["by_shop"].settled  # the same night
 
-    monkeypatch.setattr(loop_run, "time", SimpleNamespace(time=lambda: time.time() + 13 * 3600))
+    monkeypatch.setattr(
+        loop_run, "time", SimpleNamespace(time=lambda: time.time() + 13 * 3600, monotonic=time.monotonic)
+    )
     due = read_standings(workload)["by_shop"]
     assert (due.settled, due.to_confirm is not None) == (False, True)
     run_all(workload)
