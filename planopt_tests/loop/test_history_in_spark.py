@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from planopt_assets.loop.run import read_standings
+from planopt_assets.report.standing_facts import standing_facts
 from planopt_tests.conftest import make_tables
 from planopt_tests.one_pass import BY_SHOP, OnePass, run_all
 from planopt_tests.stored_rows import StoredRows
@@ -20,7 +21,7 @@ TEXT = str(BY_SHOP.sql)
 def test_a_policy_in_force_stays_without_a_new_trial_while_its_table_grows(one_pass: OnePass, tmp_path: Path) -> None:
     workload = one_pass.copied(tmp_path, after="promote")
     first = read_standings(workload)["by_shop"]
-    assert (first.outcome, first.facts()["carried_over"]) == ("accept", False)
+    assert (first.outcome, standing_facts(first)["carried_over"]) == ("accept", False)
     reader = StoredRows(workload.store, workload.name)
     trials = reader.table("trials").num_rows
 
@@ -36,7 +37,7 @@ def test_a_policy_in_force_stays_without_a_new_trial_while_its_table_grows(one_p
     assert read_standings(workload)["by_shop"].changes == ("sales v5 -> v6",)
     run_all(workload)
     second = read_standings(workload)["by_shop"]
-    assert (second.outcome, second.facts()["carried_over"], second.settled) == ("accept", True, True)
+    assert (second.outcome, standing_facts(second)["carried_over"], second.settled) == ("accept", True, True)
     assert second.active is not None
     assert (second.active.generation, second.active.policy) == (1, first.policy)
     assert reader.table("trials").num_rows == trials
