@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -79,6 +81,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [item for item in items if item.get_closest_marker("soak")]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in slow]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def memory_is_no_file_system() -> Iterator[None]:
+    """A store that only stands in memory has the scheme `memory`: no Hadoop client is started to look for its files."""
+    from planopt_assets.delta.hadoop import Hadoop
+
+    nothing = SimpleNamespace(exists=lambda path: False, size=lambda path: None, listed=lambda path, **how: None)
+    client = Hadoop.__dict__["_client"].func
+    made = cached_property(lambda place: nothing if place.location.startswith("memory:") else client(place))
+    made.__set_name__(Hadoop, "_client")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hadoop, "_client", made)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -98,7 +98,7 @@ def test_storing_nothing_starts_no_spark(run: Run, workspace: Any) -> None:
 
 
 def test_storing_something_where_only_spark_writes_needs_spark(run: Run, workspace: Any) -> None:
-    workspace.workload = replace(WORKLOAD, store="hdfs://nowhere/store")
+    workspace.workload = replace(WORKLOAD, store="memory://store")
     with pytest.raises(LookupError):
         run.append("decide", {EDGES: [EDGE]})
     assert workspace.asked == 1
