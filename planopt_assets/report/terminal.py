@@ -191,7 +191,7 @@ def _decided_because(standing: Standing) -> str:
     if standing.suspended:
         return f"suspended: {standing.suspended}"
     if standing.outcome == "accept":
-        return "; ".join(d.reason for d in standing.proposed)
+        return "; ".join(d.reason for d in standing.proposed if d.policy_after.within(standing.policy))
     return standing.reason
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -20,7 +21,7 @@ from planopt_assets.report.html import write_report
 from planopt_assets.report.standing_facts import standing_facts
 from planopt_assets.report.terminal import Progress, print_diff, print_gates, print_standings, print_why
 from planopt_assets.report.why import why_facts
-from planopt_tests.rows import FEWER, artifact, promotion, standing
+from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, promotion, standing, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -42,6 +43,18 @@ def test_no_control_character_of_an_error_reaches_the_terminal(capsys: pytest.Ca
     for text, times in ((said.out, 7), (said.err, 2)):
         assert text.count(TAME) == times
         assert not [char for char in text if (ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160]
+
+
+def test_an_accepted_change_is_explained_by_what_led_to_it_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    taken = replace(decision(), policy_after=FEWER, reason="the shuffle is small")
+    tried = replace(decision(), policy_after=OTHER, reason="explored: reads of 16 MiB", rule="explore")
+    print_standings([standing(decisions=[taken, tried], candidates=[candidate()], verdicts=[verdict()])])
+    said = capsys.readouterr().out
+    assert "the shuffle is small" in said
+    assert "explored" not in said
 
 
 def test_a_vetoed_policy_is_not_shown_as_if_it_were_applied(
