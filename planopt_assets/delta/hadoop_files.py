@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow.fs import FileInfo, FileSystemHandler, FileType
+from pyarrow.fs import FileInfo, FileType
+
+from planopt_assets.delta.read_only_files import Parts, ReadOnlyFiles
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSelector
@@ -18,7 +19,7 @@ WHOLE_BYTES = 8 * 1024**2
 """A file up to this size is read at once. A larger one is read in parts, as they are needed."""
 
 
-class HadoopFiles(FileSystemHandler):
+class HadoopFiles(ReadOnlyFiles):
     """By paths relative to a folder."""
 
     def __init__(self, client: HadoopClient, folder: str) -> None:
@@ -56,41 +57,7 @@ class HadoopFiles(FileSystemHandler):
             raise FileNotFoundError(path)
         if size <= WHOLE_BYTES:
             return pa.BufferReader(self._client.read(whole, 0, size))
-        return pa.PythonFile(_Parts(self._client, whole, size), mode="r")
+        return pa.PythonFile(Parts(size, lambda at, end: self._client.read(whole, at, end - at)), mode="r")
 
     def open_input_stream(self, path: str) -> Any:
         return self.open_input_file(path)
-
-    def _not_here(self, *_: Any) -> NoReturn:
-        raise NotImplementedError("only Spark writes there")
-
-    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = delete_file = _not_here
-    move = copy_file = open_output_stream = open_append_stream = _not_here
-
-
-class _Parts(io.RawIOBase):
-    """A file that is read in parts."""
-
-    def __init__(self, client: HadoopClient, path: str, size: int) -> None:
-        self._client, self._path, self._size, self._at = client, path, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        end = self._size if size < 0 else min(self._at + size, self._size)
-        if end <= self._at:
-            return b""
-        part = self._client.read(self._path, self._at, end - self._at)
-        self._at += len(part)
-        return part

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow.fs import FileInfo, FileSystemHandler, FileType
+from pyarrow.fs import FileInfo, FileType
 
 from planopt_assets.delta.object_storage import asked
+from planopt_assets.delta.read_only_files import Parts, ReadOnlyFiles
 from planopt_assets.delta.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ LISTED_FILES = 16
 """For more than these the whole place is listed."""
 
 
-class ObjectFiles(FileSystemHandler):
+class ObjectFiles(ReadOnlyFiles):
     """By paths relative to a place. Some may be fetched at once, as far as they are small."""
 
     def __init__(self, place: Objects, fetched: Sequence[str] = ()) -> None:
@@ -69,7 +70,7 @@ class ObjectFiles(FileSystemHandler):
         found = self._fetched.get(path) or self._fetch(path)
         if isinstance(found, bytes):
             return pa.BufferReader(found)
-        return pa.PythonFile(_Parts(self._place, path, found), mode="r")
+        return pa.PythonFile(Parts(found, partial(self._part, path)), mode="r")
 
     def open_input_stream(self, path: str) -> Any:
         return self.open_input_file(path)
@@ -83,40 +84,8 @@ class ObjectFiles(FileSystemHandler):
             size = found.meta["size"]
             return bytes(found.bytes()) if size <= WHOLE_BYTES else size
 
-    def _not_here(self, *_: Any) -> NoReturn:
-        raise NotImplementedError("object storage is written by delta-rs and by the place itself")
-
-    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = delete_file = _not_here
-    move = copy_file = open_output_stream = open_append_stream = _not_here
-
-
-class _Parts(io.RawIOBase):
-    """A file that is read in parts."""
-
-    def __init__(self, place: Objects, path: str, size: int) -> None:
-        self._place, self._path, self._size, self._at = place, path, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
+    def _part(self, path: str, start: int, end: int) -> bytes:
         import obstore
 
-        end = self._size if size < 0 else min(self._at + size, self._size)
-        if end <= self._at:
-            return b""
         with asked():
-            store, key = self._place.store, self._place.key(self._path)
-            part = bytes(obstore.get_range(store, key, start=self._at, end=end))
-        self._at = end
-        return part
+            return bytes(obstore.get_range(self._place.store, self._place.key(path), start=start, end=end))
