@@ -148,9 +148,9 @@ class Experiment:
                     return self._stop(arm.id)
                 suffix = f"-again{again}" if again else ""
                 trial, how = self._runs.execute(arm, binding, number, position, suffix, warm_up=warm_up)
-                if trial.status != "tainted" or trial.warm_up:  # a disturbed warm-up has warmed up
+                if trial.status != "tainted" or trial.has_warmed_up:
                     break
-            if trial.status == "ok" or (trial.warm_up and trial.status == "tainted"):
+            if trial.status == "ok" or trial.has_warmed_up:
                 work += work_ns(trial.counters) if trial.counters else 0
                 continue
             if trial.status == "timed_out" and self._budget.left(arm.id) <= 0:

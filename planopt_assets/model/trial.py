@@ -84,6 +84,11 @@ class Trial(Counted):
     signals: Signals | None = None  # of the first run of a candidate: what the next round decides from
     stamp: Stamp = field(default=NOT_STORED, compare=False)
 
+    @property
+    def has_warmed_up(self) -> bool:
+        """A warm-up that came to its end, disturbed or not: no clock of it counts."""
+        return self.warm_up and self.counters is not None
+
 
 @dataclass(frozen=True, slots=True)
 class TrialSignals:

@@ -31,7 +31,7 @@ class Rules:
     cpu_limit_latency: float = 1.25  # time may be bought with some CPU
     bytes_limit: float = 1.02
     shuffle_limit: float = 1.10
-    memory_limit: float = 2.0
+    memory_limit: float = 2.0  # infinite: no guard
     tasks_limit: float = 2.0
     gc_limit: float = 2.0
     slack_bytes: int = 1 << 20  # a smaller difference in bytes is ignored
@@ -42,7 +42,7 @@ class Rules:
     # giving up
     reject_unchanged: bool = True  # a candidate with the baseline's plan and counters is the baseline
     hopeless: float = 0.90  # confidence that there is no gain, enough to stop early
-    foresight_pairs: int = 5  # from here on, a candidate that cannot be settled by `max_pairs` is given up
+    foresight_pairs: int = 4  # from here on, a candidate that cannot be settled by `max_pairs` is given up
     timeout_factor: float = 2.0  # of the slowest baseline run of the binding
     timeout_floor_s: float = 10.0
     outdone_factor: float = 1.5  # of the baseline's dearest run, in what the objective counts: no pair makes up for it

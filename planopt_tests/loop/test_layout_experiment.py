@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -134,6 +135,20 @@ def test_a_failure_on_the_clone_is_a_veto_and_one_on_the_table_is_not() -> None:
     verdict, _ = tried(TwoLayouts(lambda q, a, n: Ran(1.0) if a == AFTER else failed))
     assert verdict.outcome == "inconclusive"
     assert "on the table as it is" in verdict.reason
+
+
+def test_a_run_that_is_ended_on_a_busy_machine_is_no_veto() -> None:
+    def told(query: str, arm: Arm, count: int, *, busy: float) -> Ran:
+        slow = count >= 1  # from the first counted round on
+        if arm == AFTER:
+            return Ran(1_000.0 if count == 1 else 5.0 if slow else 3.0, counted=LESS_WORK)
+        return Ran(busy if slow else 6.0, counted={})
+
+    one = Subject(Query("a", sql="SELECT 1"), BEFORE, AFTER, None, (RIGHT,), (6.0,))
+    verdict, _ = tried(TwoLayouts(partial(told, busy=18.0)), one)
+    assert verdict.outcome == "accept"
+    verdict, _ = tried(TwoLayouts(partial(told, busy=6.0)), one)
+    assert (verdict.outcome, verdict.reason) == ("reject", "veto of a: it ran out of time on the new layout")
 
 
 def test_a_policy_in_force_is_measured_with_the_layout_and_original_beside_it() -> None:

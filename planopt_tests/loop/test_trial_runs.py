@@ -13,6 +13,7 @@ from planopt_assets.validate.judge_rules import Rules
 from planopt_tests.loop.fake_workspace import (
     FEWER,
     HALF,
+    HALF_THE_WORK,
     OTHER,
     RIGHT,
     FakeWorkspace,
@@ -151,6 +152,44 @@ def test_a_candidate_that_hangs_is_stopped_and_rejected() -> None:
 
     outcome = experiment(FakeWorkspace(behaviour), FEWER)
     assert (outcome.verdict.outcome, outcome.verdict.reason) == ("reject", "the candidate ran out of time")
+
+
+def slowed_down(baseline_s: float) -> FakeWorkspace:
+    """The first run of the candidate is ended; from then on the baseline takes as long as the test says."""
+
+    def behaviour(policy: Policy, before: int, binding: int) -> Ran:
+        if policy is FEWER:
+            return Ran(3.0 if before else 1_000.0, counted=HALF_THE_WORK)
+        return Ran(baseline_s)
+
+    return FakeWorkspace(behaviour, warm=True)
+
+
+def test_a_candidate_that_is_ended_while_the_machine_is_busy_is_tried_again_within_a_new_limit() -> None:
+    outcome = experiment(slowed_down(12.0), FEWER, observed_wall_s=(6.0,))
+    disturbed = [t for t in outcome.trials if t.status == "tainted"]
+    assert [(t.policy_id, t.error) for t in disturbed] == [
+        (FEWER.id, "ran out of time on a busy machine: the baseline took 6.0 s before and 12.0 s now")
+    ]
+    assert timeouts(outcome, FEWER)[:2] == [12.0, 24.0]
+    assert outcome.verdict.outcome == "accept"
+
+
+def test_a_candidate_that_is_ended_while_the_baseline_is_as_fast_as_ever_is_rejected() -> None:
+    outcome = experiment(slowed_down(6.0), FEWER, observed_wall_s=(6.0,))
+    assert (outcome.verdict.outcome, outcome.verdict.reason) == ("reject", "the candidate ran out of time")
+    assert not [t for t in outcome.trials if t.status == "tainted"]
+
+
+def test_a_candidate_that_is_ended_whenever_the_machine_is_busy_is_not_judged() -> None:
+    """It is ended three times, and each time the baseline has become slower still."""
+
+    def behaviour(policy: Policy, before: int, binding: int) -> Ran:
+        return Ran(1_000_000.0 if policy is FEWER else 6.0 * 2**before)
+
+    outcome = experiment(FakeWorkspace(behaviour, warm=True), FEWER, observed_wall_s=(3.0,))
+    assert outcome.verdict.outcome == "inconclusive"
+    assert outcome.verdict.reason.startswith("the candidate ran out of time on a busy machine: the baseline took 12.0")
 
 
 def test_the_query_as_it_is_gets_what_the_budget_leaves() -> None:

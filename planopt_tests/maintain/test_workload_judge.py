@@ -76,6 +76,13 @@ def test_a_little_spill_of_larger_tasks_is_left_to_the_clocks() -> None:
     assert (lost.outcome, lost.reason.partition(",")[0]) == ("reject", "veto of lookup: cpu_ns")
 
 
+def test_memory_that_is_counted_over_other_tasks_is_no_veto_as_long_as_nothing_spills() -> None:
+    more = {"peak_memory_bytes": 100 * 100 * MIB}
+    found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, **more))
+    assert found.outcome == "accept"
+    assert not [c.name for c in found.criteria if "memory_bytes" in c.name]
+
+
 def test_a_loss_that_may_be_chance_is_no_veto_and_no_accept() -> None:
     swings = [1.0, 1.6, 1.0]  # 1.2 on average, but not for sure
     lookup = QueryPairs("lookup", 24.0, 0.1, [Pair((counters(1.0),), (counters(s, **LESS_WORK),)) for s in swings])

@@ -181,16 +181,17 @@ class LayoutExperiment:
             for again in range(self._rules.repeats + 1):
                 suffix = f"-again{again}" if again else ""
                 trial, how = one.runs.execute(arm, binding, number, position, suffix, warm_up=warm_up)
-                if trial.status != "tainted" or warm_up:
+                if trial.status != "tainted" or trial.has_warmed_up:
                     break
-            if trial.status in ("ok", "tainted"):
+            if trial.counters is not None:
                 continue
             if arm == one.subject.original:
                 one.arms.remove(arm)  # it only tells whether the policy still helps
                 return None
             query = one.subject.query.id
-            if arm == one.subject.before:
-                return unmeasured("inconclusive", f"{query} {how} {self._words[0]}")
+            if arm == one.subject.before or trial.status == "tainted":
+                where = self._words[arm != one.subject.before]
+                return unmeasured("inconclusive", f"{query} {how} {where}")
             return unmeasured("reject", f"veto of {query}: it {how} {self._words[1]}")
         return None
 
