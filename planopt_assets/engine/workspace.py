@@ -30,6 +30,7 @@ from planopt_assets.engine.sessions.knobs import KnobReader, check_settable
 from planopt_assets.engine.sessions.lifetime import discard, is_gone
 from planopt_assets.engine.sessions.session import FIRST_EXPRESSION_ID, open_session
 from planopt_assets.engine.sessions.thread_budget import limit_native_threads
+from planopt_assets.engine.sessions.warm import is_warm, ran
 from planopt_assets.errors import QueryHangs
 from planopt_assets.model.arm import Arm, Session, Tables
 from planopt_assets.model.location import is_folder, plain_path
@@ -233,11 +234,16 @@ class Workspace:
             )
         if binding == len(query.bindings) - 1:  # bindings run one after the other
             self._has_run.add((query.id, arm))
+            ran(self.spark, query)
         return done
 
     def has_run(self, query: Query, arm: Arm) -> bool:
         """Whether this session has executed the query in an arm, so that neither it nor the JVM is cold."""
         return (query.id, arm) in self._has_run
+
+    def is_warm(self, query: Query) -> bool:
+        """Whether this JVM has executed the query in any arm, for any workspace: only its data may be cold."""
+        return is_warm(self.spark, query)
 
     @contextmanager
     def serving(self, query: Query, arm: Arm | None = None) -> Iterator[None]:

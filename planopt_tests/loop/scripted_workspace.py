@@ -83,6 +83,9 @@ class Scripted:
     def serving(self, query: Query) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def is_warm(self, query: Query) -> bool:
+        return False
+
     def execute(self, *_: Any, **__: Any) -> Measured:
         return Measured(counters(), DIGEST, FINAL, INITIAL, planned=self.plannings.pop(0))
 
