@@ -35,7 +35,8 @@ class Replay:
 def by_gain(own: Sequence[Experience], before: Sequence[Experience], seed: int = 0) -> list[Policy]:
     """As exploration chooses."""
     offered = {e.change.describe(): e.change for e in own}
-    found = prospects(offered, own[0].features, before, seed=seed, query_id=own[0].query_id)
+    alike = dict.fromkeys(offered, 0.1)  # what each touches is not stored with its verdict
+    found = prospects(offered, own[0].features, before, touched=alike, seed=seed, query_id=own[0].query_id)
     return [p.policy for p in found]
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from planopt_assets.decide.catalogue import CATALOGUE
 from planopt_assets.decide.decide import Asked
-from planopt_assets.decide.explore.choice import ON_TRUST, Experience, prospects
+from planopt_assets.decide.explore.choice import Experience, prospects
 from planopt_assets.decide.explore.explore import MOST_TRIALS, Known, dropped_before, explore
-from planopt_assets.decide.explore.options import ADVISORY, HASH_MAP, OPTIONS, THRESHOLD, options_for
+from planopt_assets.decide.explore.options import ADVISORY, HASH_MAP, OPTIONS, THRESHOLD, options_for, touched_by
 from planopt_assets.decide.explore.plan_features import features_of, similarity
 from planopt_assets.decide.history import NO_HISTORY
 from planopt_assets.decide.knobs import knob, objections
@@ -28,7 +28,9 @@ pytestmark = pytest.mark.fast
 SIDE = {"rows": 1_000_000, "bytes": 80 * MIB, "estimated_bytes": 80 * MIB}
 JOINED = {
     "exchanges": [{"partitions": 200, "bytes_written": 9 * MIB}],
-    "scans": [{"files": 8, "bytes": 90 * MIB, "splits": 8}],
+    "shuffle_write_tasks": 12,
+    "stages": [{"tasks": 40}, {"tasks": 60, "feeds": [0]}],
+    "scans": [{"files": 80, "bytes": 90 * MIB, "splits": 80}],
     "joins": [{"left": SIDE, "right": SIDE}],
     "measured_cpu_s": 6.0,
 }
@@ -118,13 +120,47 @@ def test_a_number_of_partitions_goes_by_the_cores() -> None:
 OFFERED = {"hashed": HASHED, "splits": Policy.of({"spark.sql.files.maxPartitionBytes": "1048576"})}
 
 
-def order(*experiences: Experience, seed: int = 1, query_id: str = "q") -> list[str]:
-    return [p.name for p in prospects(OFFERED, PLAN, experiences, seed=seed, query_id=query_id)]
+ALIKE = {"hashed": 0.05, "splits": 0.05}
+
+
+def order(*experiences: Experience, touched: dict[str, float] = ALIKE, seed: int = 1, query_id: str = "q") -> list[str]:
+    found = prospects(OFFERED, PLAN, experiences, touched=touched, seed=seed, query_id=query_id)
+    return [p.name for p in found]
 
 
 def test_what_gained_most_on_similar_plans_goes_first_and_what_failed_comes_last() -> None:
     assert order(told(HASHED, 0.3)) == ["hashed", "splits"]
     assert order(told(HASHED, 0.0)) == ["splits", "hashed"]
+
+
+def test_of_what_nothing_is_known_the_option_that_touches_most_goes_first_and_trials_outweigh_that() -> None:
+    for seed in range(4):
+        assert order(touched={"hashed": 0.2, "splits": 0.1}, seed=seed) == ["hashed", "splits"]
+    failed = [told(HASHED, 0.0, f"q{n}") for n in range(3)]
+    assert order(*failed, touched={"hashed": 0.2, "splits": 0.1}) == ["splits", "hashed"]
+
+
+def test_what_an_option_touches_is_the_work_of_the_operators_it_changes() -> None:
+    touched = touched_by(joining())
+    assert touched["hash joins of 16 MiB partitions"] == pytest.approx(2_000_000 * 100e-9 / 6)  # both inputs are sorted
+    assert touched["runtime filters"] == pytest.approx(2_000_000 * 250e-9 / 6)  # and shuffled
+    assert touched["splits of 32 MiB"] == pytest.approx(80 * 5e-3 / 6)
+    assert touched["four partitions a core"] == pytest.approx(12 * 200 * 0.2e-3 / 6)  # blocks
+    assert touched["reads of 16 MiB"] == pytest.approx(60 * 5e-3 / 6)  # tasks that read a shuffle
+    assert touched["a small map of a million groups"] == 0.0  # nothing is grouped
+    built = {"strategy": "BroadcastHashJoin", "build": "left", "left": SIDE, "right": SIDE}
+    grouped = {"rows_in": 4_000_000, "rows_partial": 10, "groups": 10, "keys": 1}
+    other = touched_by(evidence_of({"executions": [{**JOINED, "joins": [built], "aggregations": [grouped]}]}))
+    assert other["broadcasts up to 1 MiB"] == pytest.approx(1_000_000 * 300e-9 / 6)
+    assert other["a small map of a million groups"] == pytest.approx(4_000_000 * 50e-9 / 6)
+
+
+def test_an_option_that_touches_next_to_nothing_is_not_worth_a_trial() -> None:
+    grouped = {"rows_in": 1_000, "rows_partial": 10, "groups": 10, "keys": 1}
+    evidence = evidence_of({"executions": [{"aggregations": [grouped], "measured_cpu_s": 6.0}]})
+    assert set(options_for(evidence)) == {"no small map before the large one", "a small map of a million groups"}
+    found = explored(evidence)
+    assert (found.kind, "not worth a trial: would save 0 ms" in found.reason) == ("no_change", True)
 
 
 def test_a_similar_plan_counts_more_than_another_one() -> None:
@@ -143,8 +179,9 @@ def test_of_what_nothing_is_known_the_seed_draws_the_order_for_each_query() -> N
 
 
 def test_what_is_expected_is_worked_out_as_the_docstring_says() -> None:
-    found = {p.name: p for p in prospects(OFFERED, PLAN, [told(HASHED, 0.3)], seed=1, query_id="q")}
-    assert (found["hashed"].share, found["splits"].share) == (pytest.approx(0.4 / 3, abs=1e-6), ON_TRUST)
+    asked = prospects(OFFERED, PLAN, [told(HASHED, 0.3)], touched=ALIKE, seed=1, query_id="q")
+    found = {p.name: p for p in asked}
+    assert (found["hashed"].share, found["splits"].share) == (pytest.approx(0.4 / 3, abs=1e-6), 0.05)
     assert (found["hashed"].tried, found["hashed"].helped) == (1, 1)
 
 
@@ -152,15 +189,15 @@ def test_what_is_expected_is_worked_out_as_the_docstring_says() -> None:
 
 
 def test_one_option_is_proposed_with_its_reason_and_what_it_rests_on() -> None:
-    found = explored(None, told(HASHED, 0.3))
+    found = explored(None, told(HASHED, 0.5))
     assert (found.kind, found.rule, found.policy_after) == ("proposal", "explore", HASHED)
     assert found.reason == (
         "explored: hash joins of 16 MiB partitions; it helped 1 of 1 queries that tried it, "
-        "and is expected to save 13.3%"
+        "and is expected to save 18.9%"
     )
     facts = dict(found.arithmetic)
     assert (facts["known_until"], facts["option"]) == (7, "hash joins of 16 MiB partitions")
-    assert found.expected_gain_cpu_ns == round(0.133333 * 6e9)
+    assert found.expected_gain_cpu_ns == round(0.188889 * 6e9)
 
 
 def test_every_option_has_its_turn_once_and_then_it_ends() -> None:
@@ -182,7 +219,7 @@ def test_it_adds_to_the_accepted_policy() -> None:
 
 def test_what_failed_on_every_similar_plan_is_not_worth_a_trial() -> None:
     evidence = joining()
-    failed = [told(p, 0.0, f"q{n}") for p in options_for(evidence).values() for n in range(4)]
+    failed = [told(p, 0.0, f"q{n}") for p in options_for(evidence).values() for n in range(14)]
     found = explored(evidence, *failed)
     assert found.kind == "no_change"
     assert "not worth a trial: would save" in found.reason

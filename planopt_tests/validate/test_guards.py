@@ -49,7 +49,7 @@ def test_a_broken_counter_is_said_even_where_noise_hides_the_rest() -> None:
 # Guards: each lets its limit pass and rejects what is beyond, whatever the gain
 
 GUARDS: dict[str, tuple[int, int]] = {  # baseline, the most that is allowed
-    "scan_bytes": (100 * MIB, 103 * MIB),  # 2 % and 1 MiB
+    "scan_bytes": (100 * MIB, 126 * MIB),  # a quarter and 1 MiB
     "shuffle_write_bytes": (100 * MIB, 111 * MIB),  # 10 % and 1 MiB
     "disk_spill_bytes": (1_000, 1_000),
     "memory_spill_bytes": (0, 0),

@@ -318,7 +318,7 @@ def test_counters_differ_where_no_run_of_one_side_could_be_one_of_the_other(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("scan_bytes", 104 * MIB),
+        ("scan_bytes", 127 * MIB),
         ("shuffle_write_bytes", 112 * MIB),
         ("disk_spill_bytes", 2 * MIB),
         ("memory_spill_bytes", 2 * MIB),

@@ -13,7 +13,7 @@ from planopt_assets.decide.answer import Answer, no_change, propose
 from planopt_assets.decide.critical_path import gain_bound
 from planopt_assets.decide.decide import Asked, objection_to_any, settle
 from planopt_assets.decide.explore.choice import Experience, Prospect, prospects
-from planopt_assets.decide.explore.options import OPTIONS, options_for
+from planopt_assets.decide.explore.options import OPTIONS, options_for, touched_by
 from planopt_assets.decide.explore.plan_features import PlanFeatures
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.model.decision import EXPLORE, Decision
@@ -59,7 +59,14 @@ def explore(asked: Asked, known: Known) -> Decision:
         for name, policy in fitting.items()
         if base.merged(policy) not in known.explored and name not in known.dropped
     }
-    ranked = prospects(new, known.features, known.experiences, seed=known.seed, query_id=asked.evidence.query_id)
+    ranked = prospects(
+        new,
+        known.features,
+        known.experiences,
+        touched=touched_by(asked.evidence),
+        seed=known.seed,
+        query_id=asked.evidence.query_id,
+    )
     refused = []
     for prospect in ranked:
         found = settle(EXPLORE, _answer(prospect, asked, facts), asked)

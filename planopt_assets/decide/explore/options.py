@@ -12,6 +12,17 @@ from dataclasses import dataclass
 
 from planopt_assets.decide.driver_memory import room_for_broadcasts
 from planopt_assets.decide.join_sides import SIDES, may_broadcast
+from planopt_assets.decide.explore.touched import (
+    Touches,
+    blocks,
+    builds,
+    grouped_rows,
+    reading_tasks,
+    scanning_tasks,
+    sorts,
+    sorts_and_shuffles,
+    touched_share,
+)
 from planopt_assets.decide.knobs import knob, size_in_bytes
 from planopt_assets.decide.row_prices import MIB
 from planopt_assets.decide.setting_in_force import bytes_in_force, in_force
@@ -48,6 +59,7 @@ class Option:
     name: str
     settings: tuple[tuple[str, str], ...]
     fits: Fits
+    touches: tuple[Touches, ...] = ()  # what of a run it can change
 
     def policy(self, evidence: Evidence) -> Policy:
         """As it would be set on these cores."""
@@ -63,6 +75,11 @@ def options_for(evidence: Evidence) -> dict[str, Policy]:
         for name, policy in found.items()
         if held.isdisjoint(n for n, _ in policy.settings) and not _is_in_force(policy, evidence)
     }
+
+
+def touched_by(evidence: Evidence) -> dict[str, float]:
+    """By name: the share of a run that each option can change."""
+    return {o.name: touched_share(o.touches, evidence) for o in OPTIONS}
 
 
 def _name(name: str, evidence: Evidence) -> str:
@@ -145,8 +162,8 @@ def _lets_in(raised: int) -> Fits:
     return fits
 
 
-def _option(name: str, settings: Mapping[str, str | int], fits: Fits) -> Option:
-    return Option(name, tuple((knob_name, str(value)) for knob_name, value in settings.items()), fits)
+def _option(name: str, settings: Mapping[str, str | int], fits: Fits, *touches: Touches) -> Option:
+    return Option(name, tuple((knob_name, str(value)) for knob_name, value in settings.items()), fits, touches)
 
 
 _FILTERS: dict[str, str | int] = {
@@ -159,24 +176,30 @@ _HASHED: dict[str, str | int] = {HASH_MAP: 16 * MIB, ADVISORY: 16 * MIB}
 
 OPTIONS: tuple[Option, ...] = (
     # Joins
-    _option("hash joins of 16 MiB partitions", _HASHED, _adaptive_merges),
-    _option("hash joins by estimate", {PREFER_MERGE: "false"}, _merges),
-    _option("runtime filters", _FILTERS, _merges),
-    _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _adaptive_merges),
-    _option("broadcasts up to 32 MiB", {THRESHOLD: 32 * MIB}, _lets_in(32 * MIB)),
-    _option("broadcasts up to 128 MiB", {THRESHOLD: 128 * MIB}, _lets_in(128 * MIB)),
-    _option("broadcasts up to 1 MiB", {THRESHOLD: MIB}, _broadcasts),
+    _option("hash joins of 16 MiB partitions", _HASHED, _adaptive_merges, sorts),
+    _option("hash joins by estimate", {PREFER_MERGE: "false"}, _merges, sorts),
+    _option("runtime filters", _FILTERS, _merges, sorts_and_shuffles),
+    _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _adaptive_merges, sorts_and_shuffles),
+    _option("broadcasts up to 32 MiB", {THRESHOLD: 32 * MIB}, _lets_in(32 * MIB), sorts_and_shuffles, blocks),
+    _option("broadcasts up to 128 MiB", {THRESHOLD: 128 * MIB}, _lets_in(128 * MIB), sorts_and_shuffles, blocks),
+    _option("broadcasts up to 1 MiB", {THRESHOLD: MIB}, _broadcasts, builds),
     # Shuffles
-    _option("one partition a core", {PARTITIONS: f"1{CORES}"}, _shuffles),
-    _option("four partitions a core", {PARTITIONS: f"4{CORES}"}, _shuffles),
-    _option("reads of 16 MiB", {ADVISORY: 16 * MIB, PARALLELISM_FIRST: "false"}, _coalescing),
-    _option("reads of at least 8 MiB", {MIN_SIZE: 8 * MIB}, _coalescing),
+    _option("one partition a core", {PARTITIONS: f"1{CORES}"}, _shuffles, blocks),
+    _option("four partitions a core", {PARTITIONS: f"4{CORES}"}, _shuffles, blocks),
+    _option("reads of 16 MiB", {ADVISORY: 16 * MIB, PARALLELISM_FIRST: "false"}, _coalescing, reading_tasks),
+    _option("reads of at least 8 MiB", {MIN_SIZE: 8 * MIB}, _coalescing, reading_tasks),
     # Scans
-    _option("splits of 32 MiB", {SPLIT: 32 * MIB}, _scans),
-    _option("splits of 256 MiB", {SPLIT: 256 * MIB}, _scans),
-    _option("splits of 32 MiB, four partitions a core", {SPLIT: 32 * MIB, PARTITIONS: f"4{CORES}"}, _shuffles),
+    _option("splits of 32 MiB", {SPLIT: 32 * MIB}, _scans, scanning_tasks),
+    _option("splits of 256 MiB", {SPLIT: 256 * MIB}, _scans, scanning_tasks),
+    _option(
+        "splits of 32 MiB, four partitions a core",
+        {SPLIT: 32 * MIB, PARTITIONS: f"4{CORES}"},
+        _shuffles,
+        scanning_tasks,
+        blocks,
+    ),
     # Aggregations
-    _option("no small map before the large one", {TWO_LEVEL: "false"}, _aggregates),
-    _option("a small map of a million groups", {MAP_BITS: 20}, _aggregates),
-    _option("aggregations of sorted input", {SORTED: "true"}, _merges_and_aggregates),
+    _option("no small map before the large one", {TWO_LEVEL: "false"}, _aggregates, grouped_rows),
+    _option("a small map of a million groups", {MAP_BITS: 20}, _aggregates, grouped_rows),
+    _option("aggregations of sorted input", {SORTED: "true"}, _merges_and_aggregates, grouped_rows),
 )
