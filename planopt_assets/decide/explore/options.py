@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from planopt_assets.decide.driver_memory import room_for_broadcasts
-from planopt_assets.decide.join_sides import SIDES, may_broadcast
 from planopt_assets.decide.explore.touched import (
     Touches,
     blocks,
@@ -23,6 +22,7 @@ from planopt_assets.decide.explore.touched import (
     sorts_and_shuffles,
     touched_share,
 )
+from planopt_assets.decide.join_sides import SIDES, may_broadcast
 from planopt_assets.decide.knobs import knob, size_in_bytes
 from planopt_assets.decide.row_prices import MIB
 from planopt_assets.decide.setting_in_force import bytes_in_force, in_force
