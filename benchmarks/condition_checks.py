@@ -2,7 +2,8 @@
 
 A store with one promotion, and a query over three Delta tables with so many commits after their last checkpoint. Timed
 is what `tuned` does before it touches Spark: the chain is read from the store, and the heads of the three logs are read
-and compared with the conditions. Writers that leave no checksum file make planopt add up the sizes in the log.
+and compared with the conditions. Writers that leave no checksum file make planopt add up the sizes in the log. With
+`--session`, Spark is started, and the session's part is timed too: engine, cores, memory, settings that shape plans.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.promotion import GENESIS, Promotion
 from planopt_assets.model.workload import Query, Table, Workload
-from planopt_assets.promote.dependence import conditions_of
+from planopt_assets.promote.dependence import COMPARED, conditions_of
 from planopt_assets.promote.suspension import fitting, suspension
 from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.promotions import chains
@@ -39,14 +40,18 @@ NAMES = ("lineitem", "orders", "customer")
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make bench ARGS=conditions", description=__doc__)
     parser.add_argument("--calls", type=int, default=200, help="timed calls for each number")
+    parser.add_argument("--session", action="store_true", help="start Spark, and time the session's part too")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
+    session = _session_ms(options.calls) if options.session else None
     found = [
         measured(commits, options.calls, checksums=checksums) for commits in (1, 10, 100) for checksums in (True, False)
     ]
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps({"tables": found, "session_ms": session}, indent=2))
         return 0
+    if session is not None:
+        print(f"the session: {session:.1f} ms for {len(COMPARED)} settings\n")
     print("| commits of each table | checksum files | the chain | the tables | both, 90 % |\n|---|---|---|---|---|")
     for row in found:
         print(
@@ -77,6 +82,15 @@ def measured(commits: int, calls: int, *, checksums: bool) -> dict[str, Any]:
             "both_ms": median(both),
             "both_90_ms": quantiles(both, n=10)[-1],
         }
+
+
+def _session_ms(calls: int) -> float:
+    """The median of what `tuned` asks of a session that has run something before."""
+    from planopt_assets.engine.sessions.session import open_session
+    from planopt_assets.engine.user_job.session_facts import session_circumstances
+
+    spark = open_session(Workload("bench", Path("planopt.yaml"), "store", (), (), "local[2]"))
+    return median(_timed(lambda: session_circumstances(spark, COMPARED), calls))
 
 
 def _timed(call: Callable[[], object], calls: int) -> list[float]:

@@ -41,6 +41,11 @@ _NO_VALUE = "no value of this or any type"
 _NAMED_TYPE = re.compile(r"should be a/an '([^']+)' value")
 
 
+def register_delta_settings(jvm: Jvm) -> None:
+    """Delta tells Spark its settings when this is first used. Before that, a session without a Delta query has none."""
+    jvm.scala_object("org.apache.spark.sql.delta.sources.DeltaSQLConf")
+
+
 class KnobReader:
     """Reads knobs out of one session; the type of each is looked at once."""
 
@@ -48,8 +53,7 @@ class KnobReader:
         self._session = session
         self._jvm = Jvm(session)
         self._checked: set[str] = set()
-        # Delta tells Spark its settings when this is first used.
-        self._jvm.scala_object("org.apache.spark.sql.delta.sources.DeltaSQLConf")
+        register_delta_settings(self._jvm)
         self._entries = self._jvm.scala_object("org.apache.spark.sql.internal.SQLConf")
 
     def effective(self, names: Iterable[str]) -> dict[str, str]:

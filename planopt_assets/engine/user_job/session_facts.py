@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.engine.jvm.bridge import Jvm
 from planopt_assets.engine.sessions.executors import Executors, wait_for_executors
-from planopt_assets.engine.sessions.knobs import READER_OPTIONS
+from planopt_assets.engine.sessions.knobs import READER_OPTIONS, register_delta_settings
 from planopt_assets.engine.user_job.user_session import applied_in
 from planopt_assets.errors import ClusterGivesNothing
 from planopt_assets.model.conditions import Circumstances
@@ -57,6 +57,7 @@ def _engine(spark: SparkSession) -> str | None:
 
 def _values(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
     """As the user has them: in a job inside a job, what the outer policy set is not the user's."""
+    register_delta_settings(Jvm(spark))  # `tuned` may be the first thing that a job does
     outer, found = applied_in(spark), {}
     for name in names:
         value = spark.conf.get(name)
