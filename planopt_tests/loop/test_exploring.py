@@ -46,9 +46,9 @@ def quiet(**others: Any) -> Standing:
 
 def test_once_the_rules_have_nothing_left_an_option_is_chosen() -> None:
     found = quiet()
-    assert (found.to_explore, found.settled) == (True, False)
+    assert (found.rounds.to_explore, found.settled) == (True, False)
     assert step(found, "decide").need == "needed"
-    assert not standing(decisions=[NOTHING]).to_explore  # the workload file leaves no time for it
+    assert not standing(decisions=[NOTHING]).rounds.to_explore  # the workload file leaves no time for it
 
 
 @pytest.mark.parametrize(
@@ -65,37 +65,37 @@ def test_once_the_rules_have_nothing_left_an_option_is_chosen() -> None:
     ids=["only looks", "not decided", "not planned", "not tried", "failed", "pinned", "suspended"],
 )
 def test_nothing_is_explored_while_something_else_is_open(others: dict[str, Any]) -> None:
-    assert not quiet(**others).to_explore
+    assert not quiet(**others).rounds.to_explore
 
 
 def test_an_option_is_planned_and_tried_like_a_proposal_of_a_rule() -> None:
     chosen = quiet(decisions=[NOTHING, OPTION])
-    assert (chosen.to_explore, step(chosen, "replan").need) == (False, "needed")
+    assert (chosen.rounds.to_explore, step(chosen, "replan").need) == (False, "needed")
     planned = replace(chosen, candidates=[candidate(OTHER)])
-    assert (planned.exploring, step(planned, "validate").need) == (True, "needed")
+    assert (planned.rounds.exploring, step(planned, "validate").need) == (True, "needed")
 
 
 @pytest.mark.parametrize("outcome", ["reject", "inconclusive"])
 def test_after_one_that_brought_nothing_the_next_one_has_its_turn(outcome: str) -> None:
     tried = quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER)], verdicts=[verdict(OTHER, outcome)])
-    assert (tried.to_explore, tried.exploring) == (True, False)
-    assert quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER, kept=False)]).to_explore
+    assert (tried.rounds.to_explore, tried.rounds.exploring) == (True, False)
+    assert quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER, kept=False)]).rounds.to_explore
 
 
 def test_once_none_is_left_the_query_is_settled() -> None:
     found = quiet(decisions=[NOTHING, ENDED])
-    assert (found.to_explore, found.settled) == (False, True)
+    assert (found.rounds.to_explore, found.settled) == (False, True)
 
 
 def test_after_an_accept_the_rules_are_asked_first_and_then_it_goes_on_from_there() -> None:
     tried = quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER)], verdicts=[verdict(OTHER)])
-    assert (tried.base_policy, tried.decided, tried.to_explore) == (OTHER, False, False)
+    assert (tried.base_policy, tried.decided, tried.rounds.to_explore) == (OTHER, False, False)
     asked = replace(tried, decisions=[*tried.decisions, nothing_beyond(OTHER)])
-    assert (asked.base_policy, asked.to_explore) == (OTHER, True)
+    assert (asked.base_policy, asked.rounds.to_explore) == (OTHER, True)
 
 
 def test_what_is_open_by_a_rule_has_the_whole_budget() -> None:
-    assert not quiet(decisions=[decision()], candidates=[candidate()]).exploring
+    assert not quiet(decisions=[decision()], candidates=[candidate()]).rounds.exploring
 
 
 def test_options_of_earlier_runs_stay_beside_the_last_answers_of_the_rules() -> None:

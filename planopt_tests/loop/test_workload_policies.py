@@ -135,4 +135,4 @@ def test_its_verdict_is_no_experience_of_a_query() -> None:
 
     standings = all_of(FEWER, FEWER, FEWER, None)
     assert told_changes(told(standings), 10) == []
-    assert quiet().to_explore
+    assert quiet().rounds.to_explore

@@ -65,7 +65,7 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 
 def _explores_on(run: Run, query_id: str) -> bool:
     """Whether the option that was chosen before this stage changed no plan, so that the next one has its turn."""
-    return run.explore_left_s > 0 and run.standings()[query_id].to_explore
+    return run.explore_left_s > 0 and run.standings()[query_id].rounds.to_explore
 
 
 def _one_round(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
@@ -103,7 +103,7 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
         if not experiments:
             results.append(_standing_result(standing, step))
             continue
-        if standing.exploring and run.explore_left_s < _trial_s(run, standing):
+        if standing.rounds.exploring and run.explore_left_s < _trial_s(run, standing):
             experiments = [(candidates, purpose) for candidates, purpose in experiments if purpose not in TRIES]
         if not experiments:
             results.append(StageResult(query_id, False, "the run's share for exploration is spent: left for the next"))
@@ -120,7 +120,7 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
             experiment = _experiment(run, standing, candidates, purpose, error)
             started = time.monotonic()
             answers = _answers(experiment, standing, purpose)
-            if standing.exploring and purpose in TRIES:
+            if standing.rounds.exploring and purpose in TRIES:
                 run.explored_s += time.monotonic() - started
             error = error.after_all(one.error_spent for one in answers)
             proof = proof_of(run, standing)
