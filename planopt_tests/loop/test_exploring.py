@@ -168,12 +168,21 @@ def test_the_newest_verdict_of_a_query_on_a_change_counts_once() -> None:
     assert one.saved == 0.0
 
 
-def test_an_addition_is_credited_with_what_it_saved_beyond_the_policy_it_was_added_to() -> None:
+MEASURED = json.dumps(
+    [
+        {"name": "results_equal", "passed": True, "baseline": None, "candidate": None, "threshold": ""},
+        {"name": "objective:cpu", "passed": True, "baseline": 2.1e9, "candidate": 1.68e9, "threshold": ""},
+    ]
+)
+
+
+@pytest.mark.parametrize("first_on", ["inp_1", "inp_0"], ids=["on the same inputs", "carried over from similar ones"])
+def test_an_addition_is_credited_with_what_it_saved_beyond_the_policy_it_was_added_to(first_on: str) -> None:
     both = FEWER.merged(OTHER)
     added = decision(policy=both, policy_before=FEWER.to_json(), query_id="other")
     planned = candidate(both, query_id="other", decision_ids=[added.id])
-    first = judged("other", FEWER)
-    second = judged("other", both, gain_ratio=0.56, purpose="add", candidate_id=planned.id)
+    first = judged("other", FEWER, input_fingerprint=first_on)
+    second = judged("other", both, gain_ratio=0.56, purpose="add", candidate_id=planned.id, criteria=MEASURED)
     rows = store(
         first,
         second,
