@@ -77,9 +77,12 @@ class Rounds:
     def to_explore(self) -> bool:
         """Whether an option beyond the rules is to be chosen: nothing of theirs is open, and the last one was planned.
 
-        Once it was said that none is left, none is until the inputs change or more is accepted.
+        Once it was said that none is left, none is until the inputs change or more is accepted. Where something was
+        accepted and taken back, nothing more is planned on these inputs.
         """
         if not self.explores or not self.decided or not self.replanned or self.unjudged:
+            return False
+        if "accept" in self.tried.values():
             return False
         planned = {c.policy for c in self.candidates}
         return all(d.proposes and d.policy_after in planned for d in self.this_round if d.explores)

@@ -26,7 +26,7 @@ from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.codecs.forms import dumped
 from planopt_tests.decide.cases import WORKED
 from planopt_tests.memory_snapshot import MemorySnapshot
-from planopt_tests.promote.events import chain_of, fix
+from planopt_tests.promote.events import REGRESSED, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, nothing_beyond, standing, stored, verdict
 
 pytestmark = pytest.mark.fast
@@ -92,6 +92,14 @@ def test_after_an_accept_the_rules_are_asked_first_and_then_it_goes_on_from_ther
     assert (tried.base_policy, tried.decided, tried.rounds.to_explore) == (OTHER, False, False)
     asked = replace(tried, decisions=[*tried.decisions, nothing_beyond(OTHER)])
     assert (asked.base_policy, asked.rounds.to_explore) == (OTHER, True)
+
+
+def test_after_a_revert_no_option_is_chosen_that_would_never_be_planned() -> None:
+    tried = {"decisions": [decision()], "candidates": [candidate()], "verdicts": [verdict_of(FEWER)]}
+    found = quiet(**tried, chain=chain_of(accept(FEWER), REGRESSED))
+    assert (found.base, found.rounds.to_explore, found.settled) == (None, False, True)
+    stuck = replace(found, decisions=[*found.decisions, OPTION])  # as it was chosen by an older planopt
+    assert (stuck.settled, step(stuck, "replan").need) == (True, "done")
 
 
 def test_what_is_open_by_a_rule_has_the_whole_budget() -> None:
