@@ -268,6 +268,16 @@ def test_the_stage_tells_the_best_of_all_rounds_and_all_trials() -> None:
     assert not _add(results, StageResult("q", False, "nothing"))
 
 
+def test_an_addition_may_not_go_beyond_the_limits_of_original_step_by_step() -> None:
+    """180 tasks beside the 100 of the accepted policy are within twice as many. Original had 50."""
+    workspace = FakeWorkspace(working({FEWER: 2.0, BOTH: 1.0}, {BOTH: {**HALF_THE_WORK, "tasks": 180}}), warm=True)
+    for observed, outcome in ((), "accept"), ((counters(tasks=100),), "accept"), ((counters(tasks=50),), "reject"):
+        found = experiment(workspace, BOTH, baseline=workspace.arm(FEWER), original=observed).verdict
+        assert found.outcome == outcome
+    assert found.reason == "guard tasks_of_original broken: 50 -> 180"
+    assert found.found_worse
+
+
 # It ends
 
 CHANGES = [Policy.of({f"spark.knob.{name}": "1"}) for name in "abcd"]

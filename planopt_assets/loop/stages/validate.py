@@ -218,8 +218,9 @@ def _experiment(
 ) -> Experiment:
     """`error` is what the experiments before it have left."""
     observed = [a.observation_id for a in sorted(standing.artifacts, key=lambda a: a.binding)]
-    walls = {e.id: e.counters.wall_ns / 1e9 for e in run.snapshot.read(EXECUTIONS, execution_id=observed)}
+    counted = {e.id: e.counters for e in run.snapshot.read(EXECUTIONS, execution_id=observed)}
     digests = {d.observation_id: d.digest for d in run.snapshot.read(DETAILS, observation_id=observed)}
+    baseline = _baseline(standing, purpose)
     return Experiment(
         run.workspace,
         run.workload.query(standing.query_id),
@@ -227,12 +228,13 @@ def _experiment(
         [digest for o in observed if (digest := digests[o]) is not None],
         trial_prefix=run.event_id("tri", standing.query_id, *_part(purpose)),
         run_deadline=run.deadline,
-        observed_wall_s=[walls[o] for o in observed],
+        observed_wall_s=[counted[o].wall_ns / 1e9 for o in observed],
         rules=run.rules,
         error=error if purpose != "confirm" else None,
-        baseline=run.workspace.arm(_baseline(standing, purpose)),
+        baseline=run.workspace.arm(baseline),
         look=_look(run, standing.query_id) if purpose != "confirm" else None,
         in_force=in_force(standing.chain),
+        original=[counted[o] for o in observed] if baseline != ORIGINAL else (),
     )
 
 
