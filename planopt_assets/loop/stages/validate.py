@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.decide.explore.explore import TRIAL_EXECUTIONS
+from planopt_assets.decide.explore.explore import trial_s
+from planopt_assets.loop.decisions import evidence_for
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.loop.priority import in_order
 from planopt_assets.loop.proof import Proof, proof_of
@@ -103,7 +104,7 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
         if not experiments:
             results.append(_standing_result(standing, step))
             continue
-        if standing.rounds.exploring and run.explore_left_s < _trial_s(run, standing):
+        if standing.rounds.exploring and not _may_explore(run, standing):
             experiments = [(candidates, purpose) for candidates, purpose in experiments if purpose not in TRIES]
         if not experiments:
             results.append(StageResult(query_id, False, "the run's share for exploration is spent: left for the next"))
@@ -137,11 +138,15 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
     return results
 
 
-def _trial_s(run: Run, standing: Standing) -> float:
-    """What the first run and three pairs of a candidate take, by the clocks of the observation."""
-    observed = {a.observation_id for a in standing.artifacts}
-    walls = (e.counters.wall_ns for e in run.snapshot.read(EXECUTIONS, execution_id=observed))
-    return TRIAL_EXECUTIONS * sum(walls) / 1e9
+def _may_explore(run: Run, standing: Standing) -> bool:
+    """Whether the trial of an option fits into what the run has left for exploration.
+
+    The first one always does: decide has found that it fits into a run, and a shorter run must not put it off for ever.
+    """
+    if not run.explored_s:
+        return True
+    evidence, _ = evidence_for(run.workload, run.snapshot, standing, standing.base)
+    return evidence is None or trial_s(evidence) <= run.explore_left_s
 
 
 Asked = tuple[list["Candidate"], Purpose]
