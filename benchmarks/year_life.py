@@ -2,6 +2,9 @@
 
 Tables change every night, so the query is observed and decided again, and every proposal may be tried again. Trials,
 error budget, history, confirmation and promotion are planopt's own functions. Only executions are drawn, with noise.
+
+Where additions are simulated, rounds go on from the best accepted policy: each addition is tried against that policy,
+and what is accepted starts the next round, with additions of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from benchmarks.year_noise import Noise
 from benchmarks.year_trial import Tried, Truth, confirm, race
 from planopt_assets.decide.explore.explore import MOST_TRIALS
 from planopt_assets.decide.history import PastVerdicts, recall
+from planopt_assets.loop.rounds import by_proven_gain
 from planopt_assets.loop.standing import Standing
 from planopt_assets.model.conditions import Circumstances, Conditions, TableState
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
@@ -23,14 +27,21 @@ from planopt_assets.model.promotion import Chain, in_force
 from planopt_assets.model.stamp import Stamp
 from planopt_assets.model.verdict import Purpose, Verdict
 from planopt_assets.model.workload import Objective
-from planopt_assets.promote.chain import taken_back
+from planopt_assets.promote.chain import spent, taken_back
 from planopt_assets.promote.confirmation import confirmation
 from planopt_assets.promote.transitions import Accept, Event, Revert, next_generation
+from planopt_assets.promote.twice_taken_back import waiting
 from planopt_assets.replan.candidates import Proposed, next_singles
 from planopt_assets.validate.error_budget import budget_left
 
 _FIRST_NIGHT = datetime(2026, 1, 1, 2, tzinfo=UTC)
 _GROWTH = 1.003  # of the tables, every night: three times as large after a year
+_NO_GAIN = Truth()
+_KNOBS = (  # one for each round, so that additions of one round exclude each other, and those of several do not
+    *("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"),
+    *("spark.sql.adaptive.advisoryPartitionSizeInBytes", "spark.sql.adaptive.coalescePartitions.minPartitionSize"),
+    "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes",
+)
 _POLICIES = tuple(Policy.of({"spark.sql.shuffle.partitions": str(n + 2)}) for n in range(24))  # no two go together
 
 
@@ -38,15 +49,17 @@ _POLICIES = tuple(Policy.of({"spark.sql.shuffle.partitions": str(n + 2)}) for n 
 class Life:
     """All verdicts and generations of one query, and what was spent on them."""
 
-    truth: Truth  # of every candidate
+    truth: Truth  # of every candidate and option
     objective: Objective
     candidates: int
     noise: Noise
     draw: random.Random
     options: int = 0  # that are explored once nothing of the candidates is left
+    additions: int = 0  # that each round from an accepted policy tries
+    addition: Truth = _NO_GAIN  # of every one of them, beside the policy it is added to
     verdicts: list[Verdict] = field(default_factory=list)
     chain: Chain = ()
-    in_force_since: int | None = None  # the first night with a policy in force
+    in_force_since: int | None = None  # the first night with one in force that is counted
     executions: int = 0  # of trials
     confirming: int = 0  # executions of confirmations
     night: int = 0
@@ -56,13 +69,25 @@ class Life:
         for self.night in range(nights):
             self._confirm()
             self._try()
-            if self.in_force_since is None and in_force(self.chain) != ORIGINAL:
+            if self.in_force_since is None and self.counts(in_force(self.chain)):
                 self.in_force_since = self.night
         return self
 
+    def counts(self, policy: Policy) -> bool:
+        """Whether a policy is what is asked about: where additions are tried, one of those; else anything."""
+        return len(policy.parts) > (1 if self.additions else 0)
+
+    def true(self, policy: Policy) -> Truth:
+        """What a policy really is, relative to original: a candidate, with one addition for each further part."""
+        found = self.truth
+        for _ in policy.parts[1:]:
+            found = self.addition.beyond(found)
+        return found
+
     @property
     def accepts(self) -> int:
-        return sum(v.accepted and not v.confirms for v in self.verdicts)
+        """Of what is counted."""
+        return sum(v.accepted and not v.confirms and self.counts(v.policy) for v in self.verdicts)
 
     @property
     def executions_to_accept(self) -> int:
@@ -82,7 +107,7 @@ class Life:
                 known = tuple(v.id for v in self.verdicts if v.policy == policy and v.accepted)
                 self._commit(Revert("last_good", found.reason, None, (*found.evidence, *known)))
             elif found is not None and found.due(self._now):
-                tried = confirm(policy, self.truth, self.noise, self.objective, self.draw)
+                tried = confirm(policy, self.true(policy), self.noise, self.objective, self.draw)
                 self.confirming += tried.executions
                 self._keep(tried, "confirm")
 
@@ -102,7 +127,40 @@ class Life:
             judged = {v.policy.id: v.outcome for v in tonight}
             outcomes |= {p.id: judged.get(p.id, "inconclusive") for p, _ in singles}  # not judged: outrun
         tonight += self._explore()
-        self._promote(tonight, [v for v in self.verdicts if v.id in carried and v.accepted])
+        known = [v for v in self.verdicts if v.id in carried and v.accepted]
+        self._promote(tonight + self._rounds([*tonight, *known]), known)
+
+    def _rounds(self, known: Sequence[Verdict]) -> list[Verdict]:
+        """From the best accepted policy on, until a round accepts nothing."""
+        found: list[Verdict] = []
+        while self.additions and (base := self._base([*known, *found])) is not None:
+            more = self._round(base)
+            found += more
+            if not any(v.accepted for v in more):
+                break
+        return found
+
+    def _base(self, verdicts: Sequence[Verdict]) -> Verdict | None:
+        gone = spent(self.chain, by_hand=False) | waiting(self.chain, self.verdicts)
+        return min((v for v in verdicts if v.proven and v.id not in gone), key=by_proven_gain, default=None)
+
+    def _round(self, base: Verdict) -> list[Verdict]:
+        """The additions to a policy that history lets through."""
+        depth, found, outcomes = len(base.policy.parts), list[Verdict](), dict[str, str]()
+        changes = [
+            Policy.of({knob: str(n + 1 << 20)}) for knob in _KNOBS[depth - 1 : depth] for n in range(self.additions)
+        ]
+        wanted = [base.policy.merged(change) for change in changes]
+        proposed = [Proposed(p.id, p, 1) for p in wanted if recall(p, self._history(p), self._now) is None]
+        while singles := next_singles(proposed, outcomes):
+            truths = {policy: self.true(policy) for policy, _ in singles}
+            budget, before = budget_left(self.verdicts, "cql"), self.true(base.policy)
+            for tried in race(truths, self.noise, self.objective, budget, self.draw, before):
+                self.executions += tried.executions
+                found.append(self._keep(_against_original(tried, base), "add"))
+            judged = {v.policy.id: v.outcome for v in found}
+            outcomes |= {p.id: judged.get(p.id, "inconclusive") for p, _ in singles}  # not judged: outrun
+        return found
 
     def _explore(self) -> list[Verdict]:
         """One option after the other that history lets through, as long as the error budget is worth a trial."""
@@ -124,12 +182,12 @@ class Life:
             self._commit(Accept(verdict.id, verdict.candidate_id, self._inputs, tuple(self.verdicts), named))
 
     def _history(self, policy: Policy) -> PastVerdicts:
-        """What decide remembers of one policy; no other one contains it."""
+        """What decide remembers of one policy, and of those that contain it."""
         gone = {
             verdict_id: TakenBack("reverted", by.id, by.reason, by.stamp.second, by.stamp.sequence)
             for verdict_id, by in taken_back(self.chain).items()
         }
-        told = [v for v in self.verdicts if v.policy == policy and not v.confirms]
+        told = [v for v in self.verdicts if policy.within(v.policy) and not v.confirms]
         past = tuple(PastVerdict(v, v.stamp.second, gone.get(v.id), v.stamp.sequence) for v in told)
         return PastVerdicts("cql", "ctx", self._bytes, past, self._conditions.proven.sizes)
 
@@ -183,3 +241,10 @@ class Life:
     def _conditions(self) -> Conditions:
         """The one table, as large as it is tonight: history counts verdicts on tables of a similar size only."""
         return Conditions(Circumstances(tables=(TableState("sales", "id", self._bytes),)))
+
+
+def _against_original(tried: Tried, base: Verdict) -> Tried:
+    """What an addition brought beyond a policy counts for both together, as `loop/stages/validate.py` stores it."""
+    judgement = tried.judgement
+    gain = judgement.gain.after(base.gain) if judgement.gain and base.gain else None
+    return replace(tried, judgement=replace(judgement, gain=gain))

@@ -16,6 +16,7 @@ from planopt_assets.model.workload import Objective
 from planopt_assets.validate.error_budget import ErrorBudget
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.original_limits import within_original
 from planopt_assets.validate.pairs import Pair
 from planopt_assets.validate.race import looked_error, next_runners, outdone_limit, outrun
 from planopt_assets.validate.round_order import round_order
@@ -38,8 +39,18 @@ class Truth:
         taken = {"cpu_ns": round(3e9 * self.cpu * clocks[0]), "wall_ns": round(3e9 * self.wall * clocks[1])}
         return Counters(**{**_QUIET, **taken, "tasks": self.tasks, "scan_bytes": scanned})
 
+    def beyond(self, base: Truth) -> Truth:
+        """The same change on top of another one, relative to original.
+
+        >>> Truth(0.9, 1.0).beyond(Truth(0.5, 0.6))
+        Truth(cpu=0.45, wall=0.6, bytes=1.0, tasks=25)
+        """
+        tasks = self.tasks * base.tasks // BASELINE.tasks
+        return Truth(self.cpu * base.cpu, self.wall * base.wall, self.bytes * base.bytes, tasks)
+
 
 BASELINE = Truth(tasks=100)
+_ORIGINAL = BASELINE.counters((1.0, 1.0))  # as observed: its counters repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,12 @@ class Tried:
 
 
 def race(
-    truths: Mapping[Policy, Truth], noise: Noise, objective: Objective, budget: ErrorBudget, draw: random.Random
+    truths: Mapping[Policy, Truth],
+    noise: Noise,
+    objective: Objective,
+    budget: ErrorBudget,
+    draw: random.Random,
+    baseline: Truth = BASELINE,
 ) -> list[Tried]:
     """All candidates against the baseline, as `loop/experiment.py` does it: first runs, then the best one in pairs."""
     rules, clocks, seed = Rules(), noise(draw), draw.randrange(1 << 30)
@@ -69,7 +85,8 @@ def race(
         (arm,) = runners
         waiting.remove(arm)
         within = rules.within(budget.available)
-        tried = _in_pairs(arm.policy, truths[arm.policy], clocks, objective, within, seed, shown=False)
+        sides = (baseline, truths[arm.policy])
+        tried = _in_pairs(arm.policy, sides, clocks, objective, within, seed, shown=False)
         budget = budget.after(tried.spent)
         found.append(tried)
         if tried.judgement.outcome == "accept":
@@ -78,17 +95,17 @@ def race(
 
 
 def confirm(policy: Policy, truth: Truth, noise: Noise, objective: Objective, draw: random.Random) -> Tried:
-    """The policy in force against the baseline, on a later night."""
+    """The policy in force against original, on a later night."""
     rules = Rules()
     clocks = noise(draw)
     next(clocks)
     within = rules.within(rules.confirmation_error)
-    return _in_pairs(policy, truth, clocks, objective, within, draw.randrange(1 << 30), shown=True)
+    return _in_pairs(policy, (BASELINE, truth), clocks, objective, within, draw.randrange(1 << 30), shown=True)
 
 
 def _in_pairs(
     policy: Policy,
-    truth: Truth,
+    sides: tuple[Truth, Truth],
     clocks: Iterator[Clocks],
     objective: Objective,
     rules: Rules,
@@ -98,12 +115,14 @@ def _in_pairs(
 ) -> Tried:
     pairs: list[Pair] = []
     while True:
-        pairs.append(_pair(policy, truth, clocks, round_order([ORIGINAL.id, policy.id], seed, "q", len(pairs) + 1)))
+        order = round_order([ORIGINAL.id, policy.id], seed, "q", len(pairs) + 1)
+        pairs.append(_pair(dict(zip((ORIGINAL.id, policy.id), sides, strict=True)), clocks, order))
         if words := _outdone(pairs, objective, rules):
             return Tried(policy, unmeasured("reject", words), 1 + 2 * len(pairs), rules.error)
         done = len(pairs) >= rules.max_pairs
         verdict = judge(pairs, objective=objective, rules=rules, done=done, shown=shown)
         if verdict is not None:
+            verdict = within_original(verdict, pairs, () if sides[0] == BASELINE else (_ORIGINAL,), rules)
             spent = looked_error(len(pairs), rules, done=done) if verdict.gain else 0.0
             return Tried(policy, verdict, 1 + 2 * len(pairs), rules.error, 0.0 if shown else spent)
 
@@ -117,6 +136,8 @@ def _outdone(pairs: Sequence[Pair], objective: Objective, rules: Rules) -> str:
     return "outdone" if limit is not None and pairs[-1].totals(metric)[1] / _SECOND > limit else ""
 
 
-def _pair(policy: Policy, truth: Truth, clocks: Iterator[Clocks], order: Sequence[str]) -> Pair:
-    ran = {name: (truth if name == policy.id else BASELINE).counters(next(clocks)) for name in order}
-    return Pair((ran[ORIGINAL.id],), (ran[policy.id],))
+def _pair(sides: Mapping[str, Truth], clocks: Iterator[Clocks], order: Sequence[str]) -> Pair:
+    """The baseline is named first, whatever it is."""
+    ran = {name: sides[name].counters(next(clocks)) for name in order}
+    baseline, candidate = (ran[name] for name in sides)
+    return Pair((baseline,), (candidate,))

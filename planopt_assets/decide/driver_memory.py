@@ -1,12 +1,22 @@
-"""How much the driver may hold of what a query broadcasts. It holds all broadcasts of one execution at once."""
+"""How much the driver may hold of what a query broadcasts. It holds all broadcasts of one execution at once.
+
+A higher threshold lets in whatever is below it: by the planner, which compares its estimate, or by adaptive execution,
+which compares what was measured. So all of that must fit, and what adaptive execution broadcasts today takes room too.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
+from planopt_assets.decide.join_sides import SIDES, may_broadcast
 from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.row_prices import MIB
 from planopt_assets.decide.setting_in_force import in_force
-from planopt_assets.model.evidence import Evidence
+from planopt_assets.model.evidence import Evidence, ObservedExecution
+from planopt_assets.model.signals import Join, JoinInput
 
+THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 LARGEST = 64 * MIB  # all broadcasts of one execution together, in the planner's bytes
 DRIVER_MEMORY = "1g"  # Spark's default, if it was not recorded
 PART_OF_DRIVER = 16  # the driver holds a broadcast several times: collected, built, cut into blocks
@@ -25,3 +35,21 @@ def room_for_broadcasts(evidence: Evidence) -> int:
     """Bytes that may be broadcast beside them."""
     memory = size_in_bytes(in_force(evidence, "driver_memory") or DRIVER_MEMORY)
     return max(0, min(LARGEST, memory // PART_OF_DRIVER) - held_bytes(evidence))
+
+
+def has_room_below(evidence: Evidence, threshold: int) -> bool:
+    """Whether all that such a threshold would broadcast is known to fit into the driver."""
+    room = room_for_broadcasts(evidence)
+    return all(_total(side for _, side in let_in(e, threshold)) <= room for e in evidence.executions)
+
+
+def let_in(execution: ObservedExecution, threshold: int) -> list[tuple[Join, JoinInput]]:
+    """The inputs that the planner does not broadcast today, and that are broadcast below such a threshold."""
+    shuffled = [j for j in execution.joins if not j.planned_strategy.startswith("Broadcast")]
+    sides = [(j, j.side(side)) for j in shuffled for side in SIDES if may_broadcast(j.kind, side)]
+    return [(j, side) for j, side in sides if min(side.estimated_bytes or 0, side.bytes or 0) <= threshold]
+
+
+def _total(sides: Iterable[JoinInput]) -> float:
+    """Of their bytes. More than any room if one is unknown."""
+    return sum(math.inf if side.bytes is None else side.bytes for side in sides)

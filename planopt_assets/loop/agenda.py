@@ -127,7 +127,7 @@ def _table_item(table: TableStanding, items: Sequence[Item]) -> TableItem:
 def _item(workload: Workload, snapshot: Snapshot, standing: Standing) -> Item:
     decisions: Sequence[Decision] = standing.this_round
     foreseen: Sequence[Decision] | None = None
-    if standing.to_explore or (standing.captured and not standing.decided and standing.mode != "observe"):
+    if standing.rounds.to_explore or (standing.captured and not standing.decided and standing.mode != "observe"):
         decisions = foreseen = next_decisions(workload, snapshot, standing)
     cost = cost_s(standing.promoted_by) if standing.to_confirm is not None else None
     return Item(standing.query_id, planned_steps(standing, foreseen), standing.promise_of(decisions), cost)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from planopt_assets.decide.answer import propose
 from planopt_assets.decide.common_settings import common_settings
 from planopt_assets.decide.decide import Asked, cannot_tell, decide, objection_to_any, settle
+from planopt_assets.decide.driver_memory import THRESHOLD, has_room_below
 from planopt_assets.decide.history import PastVerdicts
+from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.loop.cost_models import prices_of
 from planopt_assets.loop.experiences import told_changes
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
-from planopt_assets.model.policy import ORIGINAL
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
 from planopt_assets.model.verdict import NOT_TRIED
 from planopt_assets.observe.evidence import ShownTrial, evidence_of, under
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.evidence import Evidence
-    from planopt_assets.model.policy import Policy
     from planopt_assets.model.promotion import Chain
     from planopt_assets.model.stamp import Stamp
     from planopt_assets.model.verdict import Verdict
@@ -74,19 +75,26 @@ def _as_most_queries(snapshot: Snapshot, standing: Standing, asked: Asked) -> tu
     for one in told:
         if one.saved > 0:
             gained[one.query_id] = gained[one.query_id].merged(one.change)
-    common = common_settings(gained)
+    common = _harmless(common_settings(gained), asked.evidence)
     if common == ORIGINAL or objection_to_any(asked.evidence):
         return ()
-    helped = [t.saved for t in told if t.saved > 0 and any(part in common.parts for part in t.change.parts)]
-    share = round(sum(helped) / len(helped), 6)
+    helped = [t for t in told if t.saved > 0 and any(part in common.parts for part in t.change.parts)]
+    share, queries = round(sum(t.saved for t in helped) / len(helped), 6), len({t.query_id for t in helped})
     words = f"{sum(common.within(p) for p in gained.values())} of {len(gained)} other queries gained from it"
     answer = propose(
         dict(common.settings),
         f"{words}, {share:.0%} of a run on average",
         saved_cpu_ns=round(share * query_cpu_ns(asked.evidence)),
-        arithmetic={"queries_that_gained": len(helped), "queries_tried": len(gained), "expected_share": share},
+        arithmetic={"queries_that_gained": queries, "queries_tried": len(gained), "expected_share": share},
     )
     return (settle(AS_MOST, answer, asked),)
+
+
+def _harmless(common: Policy, evidence: Evidence) -> Policy:
+    """Without a broadcast threshold that would let in more than the driver holds for this query."""
+    raised = size_in_bytes(dict(common.settings).get(THRESHOLD, "0"))
+    fits = raised <= 0 or has_room_below(evidence, raised)
+    return common if fits else Policy.of({name: value for name, value in common.settings if name != THRESHOLD})
 
 
 def evidence_for(

@@ -11,6 +11,7 @@ from planopt_assets.errors import SparkFailed
 from planopt_assets.loop.same_results import STOPPED, SameResults, unmeasured
 from planopt_assets.loop.trial_runs import Look, TrialRuns
 from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.counters import Counters
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Judgement, Outcome
@@ -19,6 +20,7 @@ from planopt_assets.validate.error_budget import FULL_BUDGET, ErrorBudget
 from planopt_assets.validate.error_shares import ErrorShares
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.original_limits import within_original
 from planopt_assets.validate.race import next_runners, outrun, too_small_a_part
 from planopt_assets.validate.round_order import round_order
 from planopt_assets.validate.work import work_ns
@@ -48,6 +50,7 @@ class Experiment:
     policy over the tables of the baseline. `error` is what is left of the query's error budget. If it is None, the
     trial confirms the policy in force, whose gain was shown before. `baseline` is original unless told. `look` tells
     what the first run of a candidate shows of its plan. `in_force` is tried to its end, whoever is accepted before it.
+    `original` is the observed execution of each binding, where the baseline is another policy.
     """
 
     def __init__(
@@ -67,9 +70,10 @@ class Experiment:
         baseline: Arm | None = None,
         look: Look | None = None,
         in_force: Policy = ORIGINAL,
+        original: Sequence[Counters] = (),
     ) -> None:
         self._workspace, self._query, self._rules = workspace, query, rules or Rules()
-        self._in_force = in_force
+        self._in_force, self._original = in_force, original
         self._shown, self._shares = error is None, ErrorShares(self._rules, error)
         self._runs = TrialRuns(
             *(workspace, query, self._rules),
@@ -201,6 +205,7 @@ class Experiment:
             rules = self._shares.rules_for(arm_id, len(pairs), done=done)
             objective = self._workspace.workload.objective
             verdict = judge(pairs, objective=objective, rules=rules, done=done, shown=self._shown)
+            verdict = within_original(verdict, pairs, self._original, rules) if verdict is not None else None
             if verdict is not None and verdict.outcome == "accept":
                 verdict = self._results.confirmed(self._arms[arm_id], verdict)
             elif verdict is not None and verdict.outcome == "inconclusive" and over:

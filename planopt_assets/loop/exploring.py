@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def next_decisions(workload: Workload, snapshot: Snapshot, standing: Standing) -> tuple[Decision, ...]:
     """What decide answers now: the rules about the policy that the round starts from, or after them one option."""
-    if standing.to_explore:
+    if standing.rounds.to_explore:
         return (exploration_for(workload, snapshot, standing, standing.base),)
     return decisions_for(workload, snapshot, standing, standing.base)
 

@@ -1,7 +1,8 @@
 """The rounds of a query: each starts from the best policy accepted so far, and asks what can be added to it.
 
 The first round starts from original. A round ends when everything it proposed was planned and judged. The next one
-starts from the best accepted policy, so a query is done when a round accepts nothing that adds to its base.
+starts from the best accepted policy, so a query is done when a round accepts nothing that adds to its base. Before a
+round ends, options beyond the rules are explored, one after the other.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Rounds:
     unjudged: Sequence[Candidate]
     accepted: Sequence[Verdict]  # what a round may start from; nothing after a person's pin
     incumbent: Callable[[Tried], Policy | None]  # the policy in force, if the round from original is to plan it too
+    explores: bool = False  # options beyond the rules may be tried
 
     @cached_property
     def base(self) -> Verdict | None:
@@ -70,6 +72,31 @@ class Rounds:
     def this_round(self) -> list[Decision]:
         """The decisions about the policy that this round starts from."""
         return self._decisions_on(self.base_policy)
+
+    @cached_property
+    def to_explore(self) -> bool:
+        """Whether an option beyond the rules is to be chosen: nothing of theirs is open, and the last one was planned.
+
+        Once it was said that none is left, none is until the inputs change or more is accepted. Where something was
+        accepted and taken back, nothing more is planned on these inputs.
+        """
+        if not self.explores or not self.decided or not self.replanned or self.unjudged:
+            return False
+        if "accept" in self.tried.values():
+            return False
+        planned = {c.policy for c in self.candidates}
+        return all(d.proposes and d.policy_after in planned for d in self.this_round if d.explores)
+
+    @property
+    def exploring(self) -> bool:
+        """Whether what is open is an option beyond the rules: its trials have only a share of a run."""
+        options = {d.policy_after for d in self.this_round if d.explores}
+        return any(c.policy in options for c in self.unjudged)
+
+    @property
+    def last_asked(self) -> list[Decision]:
+        """What is open now comes from these: the option chosen last, or what the rules said."""
+        return [d for d in self.this_round if d.explores][-1:] or self.this_round
 
     def _decisions_on(self, base: Policy) -> list[Decision]:
         return [d for d in self.decisions if d.policy_before == base]

@@ -141,7 +141,13 @@ class Standing:
             self.unjudged,
             () if pinned else self._accepted,
             self.incumbent,
+            self.explores and not pinned and not self.suspended and self._tries,
         )
+
+    @property
+    def _tries(self) -> bool:
+        """Whether anything may be tried: it runs, its chain is sound, and the workload does not only look."""
+        return self.captured and self.broken is None and self.mode != "observe"
 
     @property
     def base(self) -> Verdict | None:
@@ -155,26 +161,6 @@ class Standing:
     @property
     def decided(self) -> bool:
         return self.rounds.decided
-
-    @cached_property
-    def to_explore(self) -> bool:
-        """Whether an option beyond the rules is to be chosen: nothing of theirs is open, and the last one was planned.
-
-        Once it was said that none is left, none is until the inputs change or more is accepted.
-        """
-        if not self.explores or self.mode == "observe" or not self.captured or self.broken is not None:
-            return False
-        held = (self.active is not None and self.active.fixed) or bool(self.suspended)
-        if held or not self.decided or not self.replanned or self.unjudged:
-            return False
-        planned = {c.policy for c in self.candidates}
-        return all(d.proposes and d.policy_after in planned for d in self.this_round if d.explores)
-
-    @property
-    def exploring(self) -> bool:
-        """Whether what is open is an option beyond the rules: its trials have only a share of a run."""
-        options = {d.policy_after for d in self.this_round if d.explores}
-        return bool(options) and any(c.policy in options for c in self.unjudged)
 
     @property
     def replanned(self) -> bool:
@@ -270,12 +256,11 @@ class Standing:
     @property
     def promise(self) -> Promise:
         """What trying it is expected to gain and to cost."""
-        explored = [d for d in self.this_round if d.explores]
-        return self.promise_of(explored[-1:] or self.this_round)
+        return self.promise_of(self.rounds.last_asked)
 
     def promise_of(self, decisions: Sequence[Decision]) -> Promise:
         """The same for decisions that are only foreseen; nothing once every candidate has its verdict."""
-        if self.decided and self.replanned and not self.unjudged and not self.to_explore:
+        if self.decided and self.replanned and not self.unjudged and not self.rounds.to_explore:
             return NO_PROMISE
         return promise(decisions, self.artifacts[0].statistics_source if self.artifacts else None)
 

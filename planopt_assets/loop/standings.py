@@ -284,11 +284,14 @@ def _suspended(workload: Workload, chain: Chain, pins: Pins) -> str:
 
 
 def _without_a_part(query: Query, chain: Chain, candidates: Sequence[Candidate]) -> tuple[Policy, ...]:
-    """The policy in force without each of the proposals that were planned with it."""
+    """The policy in force without each of the proposals in it, on whatever inputs they were planned.
+
+    What is added to a policy that was carried over is planned on other inputs than that policy was.
+    """
     whole = next((c for c in candidates if chain and c.id == chain[-1].candidate_id), None)
     if whole is None or not worth_leaving_out(query.runs_per_day):
         return ()
-    return left_out(whole.policy, [c.policy for c in candidates if c.input_fingerprint == whole.input_fingerprint])
+    return left_out(whole.policy, [c.policy for c in candidates])
 
 
 def _tried_on(verdict: Verdict, inputs: str | None) -> bool:

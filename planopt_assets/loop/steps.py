@@ -92,7 +92,7 @@ def _observe(standing: Standing) -> Step:
 def _decide(standing: Standing) -> Step:
     if standing.mode == "observe":
         return Step("decide", "off", ONLY_LOOKS)
-    if standing.to_explore:
+    if standing.rounds.to_explore:
         return Step("decide", "needed", "no rule has anything left: an option is chosen that helped similar queries")
     if standing.decided:
         return Step("decide", "done", f"{len(standing.decisions)} decisions, {len(standing.proposed)} proposals")

@@ -151,13 +151,14 @@ class TrialRuns:
     def _timeout(self, arm: Arm, binding: int, warm_up: bool) -> float:
         """A candidate gets twice the slowest baseline run of its binding, never more than the budget has left.
 
-        Where the clock is the objective, a counted run gets less: once it is outdone, the rest is wasted.
+        Where the clock is the objective, a counted run gets less: once it is outdone, the rest is wasted. Only runs of
+        the baseline tell that; the observation was one of original, on a colder JVM.
         """
-        walls = self._walls(binding)
+        ran, walls = self.ledger.walls(binding), self._walls(binding)
         limits: list[float | None] = [self.budget.left(arm.id)]
         if arm != self.baseline:
             by_clock = self.workspace.workload.objective == "latency" and not warm_up
-            limits += [time_limit(walls, self._rules), outdone_limit(walls, self._rules) if by_clock else None]
+            limits += [time_limit(walls, self._rules), outdone_limit(ran, self._rules) if by_clock else None]
         return min(limit for limit in limits if limit is not None)
 
     def _walls(self, binding: int) -> list[float]:

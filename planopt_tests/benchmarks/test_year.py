@@ -45,6 +45,41 @@ def test_exploration_ends_once_the_error_budget_is_worth_no_trial() -> None:
     assert looked == [8, 8]
 
 
+@pytest.mark.parametrize("noise", ["normal", "recorded"])
+def test_adding_to_an_accepted_policy_adds_no_error(noise: str) -> None:
+    """Eight additions without a gain are tried from a policy with one, night after night, within the one budget."""
+    found = year("no gain, rounds", noise, queries=8, nights=15)
+    assert (found.ever, found.accepts_a_night) == (0.0, 0.0)
+
+
+def added(addition: Truth, nights: int) -> Life:
+    """A policy that saves a fifth, and what is tried beyond it."""
+    return Life(Truth(0.8, 0.8), "cpu", 1, normal, random.Random(3), additions=2, addition=addition).live(nights)
+
+
+def test_rounds_go_on_from_what_was_accepted_until_one_accepts_nothing() -> None:
+    lived = added(Truth(0.8, 0.8), 2)
+    assert [len(v.policy.parts) for v in lived.verdicts if v.accepted] == [1, 2, 3, 4, 5, 6, 6]
+    assert [len(p.policy.parts) for p in lived.chain] == [6]
+    assert lived.verdicts[-1].confirms  # all of it, against original
+    assert lived.true(in_force(lived.chain)).cpu == pytest.approx(0.8**6)
+
+
+def test_limits_do_not_compound_over_rounds() -> None:
+    """Each addition has 1.9 times the tasks of what it is added to. Twice those of original is the limit."""
+    dearer = Truth(0.6, 0.6, tasks=190)
+    lived = Life(dearer, "cpu", 1, normal, random.Random("t0"), additions=1, addition=dearer).live(2)
+    assert [len(p.policy.parts) for p in lived.chain] == [1]
+    assert "guard tasks_of_original broken: 100 -> 361" in [v.reason for v in lived.verdicts]
+
+
+def test_additions_are_tried_against_the_accepted_policy_within_the_budget_of_the_query() -> None:
+    tried = [v for v in added(Truth(), 15).verdicts if not v.confirms]
+    assert [v.purpose for v in tried[:2]] == ["try", "add"]
+    assert {v.outcome for v in tried if v.purpose == "add"} <= {"reject", "inconclusive"}
+    assert sum(v.error_spent or 0.0 for v in tried) <= LIFE_ERROR
+
+
 def test_a_policy_that_is_worse_is_not_in_force_on_any_night() -> None:
     assert year("3 % worse", queries=12, nights=30).ever == 0.0
 

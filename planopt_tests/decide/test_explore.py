@@ -110,6 +110,37 @@ def test_a_broadcast_is_an_option_only_where_the_driver_has_room_for_all_of_it(
     assert ("broadcasts up to 32 MiB" in options_for(evidence)) is offered
 
 
+def test_what_adaptive_execution_broadcasts_already_leaves_less_room() -> None:
+    """A driver of 1 GB holds 64 MiB of broadcasts: 20 MiB fit beside 40 MiB, and not beside 50."""
+    small, large = ({"rows": 1000, "bytes": size * MIB, "estimated_bytes": size * MIB} for size in (20, 900))
+    switched = {"planned_strategy": "SortMergeJoin", "strategy": "BroadcastHashJoin", "build": "right"}
+
+    def beside(size: int) -> Evidence:
+        held = {"rows": 1000, "bytes": size * MIB, "estimated_bytes": 900 * MIB}
+        joins = [{"left": large, "right": small}, {**switched, "left": large, "right": held}]
+        return joining(executions=[{**JOINED, "joins": joins}])
+
+    offered = [size for size in (40, 50) if "broadcasts up to 128 MiB" in options_for(beside(size))]
+    assert offered == [40]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "offered"),
+    [("10485760b", {"broadcasts up to 32 MiB", "broadcasts up to 1 MiB"}), ("67108864b", {"broadcasts up to 1 MiB"})],
+    ids=["above what is in force", "below it"],
+)
+def test_a_threshold_is_raised_by_a_higher_one_alone(threshold: str, offered: set[str]) -> None:
+    small = {"rows": 1000, "bytes": 20 * MIB, "estimated_bytes": 20 * MIB}
+    tiny = {"rows": 10, "bytes": 1000, "estimated_bytes": 1000}
+    joins = [
+        {"left": {**SIDE, "bytes": 200 * MIB, "estimated_bytes": 200 * MIB}, "right": small, "kind": "LeftOuter"},
+        {"strategy": "BroadcastHashJoin", "build": "right", "left": SIDE, "right": tiny},
+    ]
+    evidence = joining(executions=[{**JOINED, "joins": joins}], settings={THRESHOLD: threshold})
+    found = {name for name in options_for(evidence) if name.startswith("broadcasts")}
+    assert found - {"broadcasts up to 128 MiB"} == offered
+
+
 def test_a_number_of_partitions_goes_by_the_cores() -> None:
     policy = options_for(joining(cores=16))["four partitions a core"]
     assert policy == Policy.of({"spark.sql.shuffle.partitions": "64"})
@@ -264,5 +295,8 @@ def test_no_query_is_explored_whose_result_depends_on_the_plan() -> None:
 
 
 def test_a_higher_threshold_is_not_proposed_where_broadcasts_are_switched_off() -> None:
-    evidence = joining(settings={THRESHOLD: "-1b"})
-    assert not any(name.startswith("broadcasts up to 32") for name in options_for(evidence))
+    """Also where the author's hint broadcasts something."""
+    hinted = {"strategy": "BroadcastHashJoin", "build": "right", "left": SIDE, "right": SIDE}
+    for joins in (JOINED["joins"], [hinted]):
+        evidence = joining(executions=[{**JOINED, "joins": joins}], settings={THRESHOLD: "-1b"})
+        assert not any(name.startswith("broadcasts") for name in options_for(evidence))

@@ -12,6 +12,7 @@ from planopt_assets.errors import PlanoptError, QueryOutdone, QueryTimedOut, Ses
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
+from planopt_assets.model.counters import Counters
 from planopt_assets.model.inputs import PinnedTable
 from planopt_assets.model.plan import Plan, PlanNode
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -188,6 +189,7 @@ def experiment(
     baseline: Arm | None = None,
     look: Any = None,
     in_force: Policy = ORIGINAL,
+    original: tuple[Counters, ...] = (),
 ) -> Outcome:
     """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -206,6 +208,7 @@ def experiment(
         baseline=baseline,
         look=look,
         in_force=in_force,
+        original=original,
     )
     return Outcome(trials.run(), trials.trials, workspace)
 

@@ -26,7 +26,7 @@ from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.codecs.forms import dumped
 from planopt_tests.decide.cases import WORKED
 from planopt_tests.memory_snapshot import MemorySnapshot
-from planopt_tests.promote.events import chain_of, fix
+from planopt_tests.promote.events import REGRESSED, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, nothing_beyond, standing, stored, verdict
 
 pytestmark = pytest.mark.fast
@@ -46,9 +46,9 @@ def quiet(**others: Any) -> Standing:
 
 def test_once_the_rules_have_nothing_left_an_option_is_chosen() -> None:
     found = quiet()
-    assert (found.to_explore, found.settled) == (True, False)
+    assert (found.rounds.to_explore, found.settled) == (True, False)
     assert step(found, "decide").need == "needed"
-    assert not standing(decisions=[NOTHING]).to_explore  # the workload file leaves no time for it
+    assert not standing(decisions=[NOTHING]).rounds.to_explore  # the workload file leaves no time for it
 
 
 @pytest.mark.parametrize(
@@ -65,37 +65,45 @@ def test_once_the_rules_have_nothing_left_an_option_is_chosen() -> None:
     ids=["only looks", "not decided", "not planned", "not tried", "failed", "pinned", "suspended"],
 )
 def test_nothing_is_explored_while_something_else_is_open(others: dict[str, Any]) -> None:
-    assert not quiet(**others).to_explore
+    assert not quiet(**others).rounds.to_explore
 
 
 def test_an_option_is_planned_and_tried_like_a_proposal_of_a_rule() -> None:
     chosen = quiet(decisions=[NOTHING, OPTION])
-    assert (chosen.to_explore, step(chosen, "replan").need) == (False, "needed")
+    assert (chosen.rounds.to_explore, step(chosen, "replan").need) == (False, "needed")
     planned = replace(chosen, candidates=[candidate(OTHER)])
-    assert (planned.exploring, step(planned, "validate").need) == (True, "needed")
+    assert (planned.rounds.exploring, step(planned, "validate").need) == (True, "needed")
 
 
 @pytest.mark.parametrize("outcome", ["reject", "inconclusive"])
 def test_after_one_that_brought_nothing_the_next_one_has_its_turn(outcome: str) -> None:
     tried = quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER)], verdicts=[verdict(OTHER, outcome)])
-    assert (tried.to_explore, tried.exploring) == (True, False)
-    assert quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER, kept=False)]).to_explore
+    assert (tried.rounds.to_explore, tried.rounds.exploring) == (True, False)
+    assert quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER, kept=False)]).rounds.to_explore
 
 
 def test_once_none_is_left_the_query_is_settled() -> None:
     found = quiet(decisions=[NOTHING, ENDED])
-    assert (found.to_explore, found.settled) == (False, True)
+    assert (found.rounds.to_explore, found.settled) == (False, True)
 
 
 def test_after_an_accept_the_rules_are_asked_first_and_then_it_goes_on_from_there() -> None:
     tried = quiet(decisions=[NOTHING, OPTION], candidates=[candidate(OTHER)], verdicts=[verdict(OTHER)])
-    assert (tried.base_policy, tried.decided, tried.to_explore) == (OTHER, False, False)
+    assert (tried.base_policy, tried.decided, tried.rounds.to_explore) == (OTHER, False, False)
     asked = replace(tried, decisions=[*tried.decisions, nothing_beyond(OTHER)])
-    assert (asked.base_policy, asked.to_explore) == (OTHER, True)
+    assert (asked.base_policy, asked.rounds.to_explore) == (OTHER, True)
+
+
+def test_after_a_revert_no_option_is_chosen_that_would_never_be_planned() -> None:
+    tried = {"decisions": [decision()], "candidates": [candidate()], "verdicts": [verdict_of(FEWER)]}
+    found = quiet(**tried, chain=chain_of(accept(FEWER), REGRESSED))
+    assert (found.base, found.rounds.to_explore, found.settled) == (None, False, True)
+    stuck = replace(found, decisions=[*found.decisions, OPTION])  # as it was chosen by an older planopt
+    assert (stuck.settled, step(stuck, "replan").need) == (True, "done")
 
 
 def test_what_is_open_by_a_rule_has_the_whole_budget() -> None:
-    assert not quiet(decisions=[decision()], candidates=[candidate()]).exploring
+    assert not quiet(decisions=[decision()], candidates=[candidate()]).rounds.exploring
 
 
 def test_options_of_earlier_runs_stay_beside_the_last_answers_of_the_rules() -> None:
@@ -168,12 +176,21 @@ def test_the_newest_verdict_of_a_query_on_a_change_counts_once() -> None:
     assert one.saved == 0.0
 
 
-def test_an_addition_is_credited_with_what_it_saved_beyond_the_policy_it_was_added_to() -> None:
+MEASURED = json.dumps(
+    [
+        {"name": "results_equal", "passed": True, "baseline": None, "candidate": None, "threshold": ""},
+        {"name": "objective:cpu", "passed": True, "baseline": 2.1e9, "candidate": 1.68e9, "threshold": ""},
+    ]
+)
+
+
+@pytest.mark.parametrize("first_on", ["inp_1", "inp_0"], ids=["on the same inputs", "carried over from similar ones"])
+def test_an_addition_is_credited_with_what_it_saved_beyond_the_policy_it_was_added_to(first_on: str) -> None:
     both = FEWER.merged(OTHER)
     added = decision(policy=both, policy_before=FEWER.to_json(), query_id="other")
     planned = candidate(both, query_id="other", decision_ids=[added.id])
-    first = judged("other", FEWER)
-    second = judged("other", both, gain_ratio=0.56, purpose="add", candidate_id=planned.id)
+    first = judged("other", FEWER, input_fingerprint=first_on)
+    second = judged("other", both, gain_ratio=0.56, purpose="add", candidate_id=planned.id, criteria=MEASURED)
     rows = store(
         first,
         second,

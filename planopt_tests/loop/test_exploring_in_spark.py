@@ -120,4 +120,4 @@ def test_a_share_that_is_spent_leaves_the_trial_to_the_next_run(done: tuple[Work
     results = [stage(run, ["by_shop"]) for stage in STAGES]
     assert results[3][0].summary == "the run's share for exploration is spent: left for the next"
     assert StoredRows.of(run).rows("trials") == []
-    assert run.standings()["by_shop"].exploring
+    assert run.standings()["by_shop"].rounds.exploring

@@ -15,10 +15,12 @@ from planopt_assets.loop.proof import Proof
 from planopt_assets.loop.stages import validate as stage
 from planopt_assets.loop.stages.validate import _after, _asked
 from planopt_assets.loop.standing import Standing
+from planopt_assets.loop.standings import _without_a_part
 from planopt_assets.loop.steps import step
 from planopt_assets.model.conditions import Circumstances
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Verdict
+from planopt_assets.model.workload import Query
 from planopt_assets.promote.confirmation import Confirmation, confirmation
 from planopt_assets.promote.transitions import Accept, Event, next_generation
 from planopt_assets.store.codecs.deciding import VERDICTS
@@ -58,6 +60,31 @@ def test_a_confirmed_combination_is_planned_without_each_of_its_proposals() -> N
     assert found.unplanned == (OTHER, FEWER)
     one = step(found, "replan")
     assert (one.need, one.why) == ("needed", "the policy in force without one part: 2 policies")
+
+
+A, B, C = FEWER, OTHER, Policy.of({"spark.sql.adaptive.skewJoin.enabled": "true"})
+ALL = A.merged(B).merged(C)
+
+
+@pytest.mark.parametrize(
+    ("planned", "rests"),
+    [
+        ([A, B, C, ALL], [B.merged(C), A.merged(C), A.merged(B)]),
+        ([A, A.merged(B), A.merged(C), ALL], [B.merged(C), A.merged(C), A.merged(B)]),
+        ([A, B, A.merged(B), ALL], [B.merged(C), A.merged(C)]),
+        ([A, A.merged(B), ALL], [B.merged(C), A.merged(C)]),
+    ],
+    ids=["one round", "two proposals beyond an accepted one", "one beyond a combination", "three rounds"],
+)
+@pytest.mark.parametrize("first_on", ["inp_1", "inp_0"], ids=["on the same inputs", "carried over from similar ones"])
+def test_of_a_proposal_beyond_an_accepted_policy_only_the_addition_is_left_out(
+    planned: list[Policy], rests: list[Policy], first_on: str
+) -> None:
+    """What was added last needs no such trial: it was accepted against the rest."""
+    candidates = [candidate(p, input_fingerprint=first_on if p == A else "inp_1") for p in planned]
+    last = candidates[-1]
+    chain = chain_of(Accept("ver-1", last.id, "inp_1", (verdict(ALL, verdict_id="ver-1", candidate_id=last.id),)))
+    assert list(_without_a_part(Query("q", sql="SELECT 1", runs_per_day=24), chain, candidates)) == rests
 
 
 def test_then_each_is_tried_against_the_policy_in_force_and_not_against_original() -> None:

@@ -11,7 +11,16 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Objective
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.race import outdone_limit
-from planopt_tests.loop.fake_workspace import FEWER, HALF_THE_WORK, FakeWorkspace, Outcome, Ran, experiment, timeouts
+from planopt_tests.loop.fake_workspace import (
+    FEWER,
+    HALF_THE_WORK,
+    OTHER,
+    FakeWorkspace,
+    Outcome,
+    Ran,
+    experiment,
+    timeouts,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -56,6 +65,19 @@ def test_by_the_clock_where_that_is_the_objective() -> None:
     assert (outcome.verdict.outcome, outcome.verdict.reason) == ("reject", "the candidate ran out of time")
     assert timeouts(outcome, FEWER) == [10.0, 6.0]
     assert {limit for _, limit in outcome.workspace.cpu_limits} == {None}
+
+
+def test_an_addition_is_outdone_by_the_accepted_policy_and_not_by_the_observation_of_original() -> None:
+    """Original took 9 s. The accepted policy takes 2 s: beyond it, 3 s are too long."""
+    both = FEWER.merged(OTHER)
+
+    def behaviour(policy: Policy, before: int, binding: int) -> Ran:
+        return Ran(2.0) if policy == FEWER else Ran(5.0 if before else 2.0, counted=HALF_THE_WORK)
+
+    workspace = FakeWorkspace(behaviour)
+    workspace.workload = replace(workspace.workload, objective="latency")
+    outcome = experiment(workspace, both, baseline=workspace.arm(FEWER), observed_wall_s=[9.0])
+    assert (outcome.verdict.outcome, timeouts(outcome, both)) == ("reject", [18.0, 3.0])
 
 
 def test_where_many_queries_are_tried_together_no_run_is_outdone() -> None:

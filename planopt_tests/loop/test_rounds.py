@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.loop.decisions import decisions_for, history_of
 from planopt_assets.loop.run import StageResult
-from planopt_assets.loop.stages.validate import _add, _after, _asked
+from planopt_assets.loop.stages.validate import _add, _after, _asked, _may_explore
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.steps import step
 from planopt_assets.model.conditions import Circumstances, Conditions, TableState
@@ -36,6 +37,9 @@ from planopt_tests.measured import counters
 from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.promote.events import EXPIRED, REGRESSED, accept, chain_of, fix, verdict_of
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, nothing_beyond, standing, stored, verdict
+
+if TYPE_CHECKING:
+    from planopt_assets.loop.run import Run
 
 pytestmark = pytest.mark.fast
 
@@ -266,6 +270,43 @@ def test_the_stage_tells_the_best_of_all_rounds_and_all_trials() -> None:
     )
     assert results["q"].markdown == "one\n\ntwo\n\nthree"
     assert not _add(results, StageResult("q", False, "nothing"))
+
+
+def test_an_addition_may_not_go_beyond_the_limits_of_original_step_by_step() -> None:
+    """180 tasks beside the 100 of the accepted policy are within twice as many. Original had 50."""
+    workspace = FakeWorkspace(working({FEWER: 2.0, BOTH: 1.0}, {BOTH: {**HALF_THE_WORK, "tasks": 180}}), warm=True)
+    for observed, outcome in ((), "accept"), ((counters(tasks=100),), "accept"), ((counters(tasks=50),), "reject"):
+        found = experiment(workspace, BOTH, baseline=workspace.arm(FEWER), original=observed).verdict
+        assert found.outcome == outcome
+    assert found.reason == "guard tasks_of_original broken: 50 -> 180"
+    assert found.found_worse
+
+
+# How long an option may take
+
+OPTION = decision(policy=BOTH, policy_before=FEWER.to_json(), rule="explore")
+
+
+def may_explore(*, explored_s: float, left_s: float) -> bool:
+    """Beyond a policy whose last trial took 2 s. Original was observed on a cold JVM, in 3 s."""
+    found = accepted(
+        decisions=[decision(), nothing_beyond(FEWER), OPTION],
+        candidates=[candidate(FEWER), candidate(BOTH)],
+        verdicts=[PROOF],
+    )
+    assert found.rounds.exploring
+    workload = Workload("demo", Path("planopt.yaml"), "memory", (), (Query("q", sql="SELECT 1", runs_per_day=24),))
+    run = SimpleNamespace(workload=workload, snapshot=rows(SIGNALS), explored_s=explored_s, explore_left_s=left_s)
+    return _may_explore(cast("Run", run), found)
+
+
+def test_an_option_fits_where_its_own_trials_do_as_decide_has_found() -> None:
+    assert may_explore(explored_s=1.0, left_s=14.0)  # 7 executions of 2 s; of original they would be 21
+    assert not may_explore(explored_s=1.0, left_s=13.9)
+
+
+def test_the_first_option_of_a_run_has_its_turn_however_short_the_run_is() -> None:
+    assert may_explore(explored_s=0.0, left_s=0.1)
 
 
 # It ends

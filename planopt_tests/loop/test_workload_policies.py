@@ -10,14 +10,17 @@ import pytest
 
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import no_change
-from planopt_assets.loop.decisions import AS_MOST, decisions_for
+from planopt_assets.decide.driver_memory import THRESHOLD
+from planopt_assets.loop.decisions import AS_MOST, _harmless, decisions_for
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.workload_policies import context_of, workload_policy
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
 from planopt_assets.store.codecs.deciding import VERDICTS
+from planopt_tests.decide.test_explore import JOINED, SIDE, joining
 from planopt_tests.loop.test_exploring import judged, quiet, seen, store
+from planopt_tests.measured import MIB
 from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.promote.events import accept, chain_of
 from planopt_tests.rows import FEWER, OTHER, artifact, standing, stored, verdict
@@ -74,6 +77,21 @@ def test_nothing_is_proposed_without_a_majority_that_was_known(verdicts: list[di
 def test_a_query_that_was_tried_goes_its_own_way() -> None:
     own = replace(verdict(OTHER, "reject"), stamp=replace(artifact().stamp, sequence=4))
     assert first_decisions(*THREE, past_verdicts=[own]) == []
+
+
+def test_a_query_that_gained_twice_counts_once() -> None:
+    (found,) = first_decisions(*THREE, judged("a", FEWER.merged(OTHER), verdict_id="ver-2"))
+    assert dict(found.arithmetic)["queries_that_gained"] == dict(found.arithmetic)["queries_tried"] == 3
+
+
+def test_a_broadcast_threshold_of_others_is_proposed_only_where_the_driver_has_room() -> None:
+    """A threshold of 128 MiB would let in both inputs of 80 MiB. A driver of 1 GB holds 64 MiB."""
+    raised = FEWER.merged(Policy.of({THRESHOLD: str(128 * MIB)}))
+    assert _harmless(raised, joining()) == FEWER
+    assert _harmless(raised, joining(settings={"driver_memory": "8g"})) == FEWER  # never more than 64 MiB
+    large, small = {**SIDE, "bytes": 900 * MIB, "estimated_bytes": 900 * MIB}, {**SIDE, "bytes": 20 * MIB}
+    joins = [{"left": large, "right": small}]
+    assert _harmless(raised, joining(executions=[{**JOINED, "joins": joins}])) == raised
 
 
 # One for all
@@ -135,4 +153,4 @@ def test_its_verdict_is_no_experience_of_a_query() -> None:
 
     standings = all_of(FEWER, FEWER, FEWER, None)
     assert told_changes(told(standings), 10) == []
-    assert quiet().to_explore
+    assert quiet().rounds.to_explore

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from planopt_assets.decide.driver_memory import room_for_broadcasts
+from planopt_assets.decide.driver_memory import THRESHOLD, has_room_below, let_in
 from planopt_assets.decide.explore.touched import (
     Touches,
     blocks,
@@ -22,7 +22,7 @@ from planopt_assets.decide.explore.touched import (
     sorts_and_shuffles,
     touched_share,
 )
-from planopt_assets.decide.join_sides import SIDES, may_broadcast
+from planopt_assets.decide.join_sides import SHUFFLED_JOINS
 from planopt_assets.decide.knobs import knob, size_in_bytes
 from planopt_assets.decide.row_prices import MIB
 from planopt_assets.decide.setting_in_force import bytes_in_force, in_force
@@ -38,7 +38,6 @@ from planopt_assets.decide.shuffle_settings import (
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
 
-THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 HASH_MAP = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"
 PREFER_MERGE = "spark.sql.join.preferSortMergeJoin"
 SPLIT = "spark.sql.files.maxPartitionBytes"
@@ -110,6 +109,11 @@ def _merges(evidence: Evidence) -> bool:
     return any(j.strategy == "SortMergeJoin" for e in evidence.executions for j in e.joins)
 
 
+def _plans_shuffles(evidence: Evidence) -> bool:
+    """Whether a join was planned with shuffles, whatever adaptive execution made of it: its scans may be filtered."""
+    return any(j.planned_strategy in SHUFFLED_JOINS for e in evidence.executions for j in e.joins)
+
+
 def _adaptive_merges(evidence: Evidence) -> bool:
     return adaptive(evidence) and _merges(evidence)
 
@@ -118,8 +122,14 @@ def _coalescing(evidence: Evidence) -> bool:
     return coalesces(evidence) and _shuffles(evidence)
 
 
-def _broadcasts(evidence: Evidence) -> bool:
-    return any(j.strategy == "BroadcastHashJoin" for e in evidence.executions for j in e.joins)
+def _broadcasts_above(lowered: int) -> Fits:
+    """Whether something is broadcast, below a threshold that can be lowered to this."""
+
+    def fits(evidence: Evidence) -> bool:
+        lower = (bytes_in_force(evidence, THRESHOLD) or 0) > lowered
+        return lower and any(j.strategy == "BroadcastHashJoin" for e in evidence.executions for j in e.joins)
+
+    return fits
 
 
 def _scans(evidence: Evidence) -> bool:
@@ -135,29 +145,14 @@ def _merges_and_aggregates(evidence: Evidence) -> bool:
 
 
 def _lets_in(raised: int) -> Fits:
-    """Whether a higher threshold broadcasts something new, and only what the driver is known to have room for.
-
-    The planner compares its estimate, adaptive execution what was measured: either lets an input in.
-    """
+    """Whether a higher threshold broadcasts something new, and only what the driver is known to have room for."""
 
     def fits(evidence: Evidence) -> bool:
         now = bytes_in_force(evidence, THRESHOLD)
-        if now is None or now < 0:
+        if now is None or not 0 <= now < raised:
             return False
-        newly = [
-            [
-                join.side(side)
-                for join in e.joins
-                if not join.strategy.startswith("Broadcast")
-                for side in SIDES
-                if may_broadcast(join.kind, side)
-                and min(join.side(side).estimated_bytes or 0, join.side(side).bytes or 0) <= raised
-            ]
-            for e in evidence.executions
-        ]
-        room = room_for_broadcasts(evidence)
-        known = all(side.bytes is not None for sides in newly for side in sides)
-        return any(newly) and known and all(sum(side.bytes or 0 for side in sides) <= room for sides in newly)
+        new = (j for e in evidence.executions for j, _ in let_in(e, raised) if not j.strategy.startswith("Broadcast"))
+        return any(new) and has_room_below(evidence, raised)
 
     return fits
 
@@ -178,11 +173,11 @@ OPTIONS: tuple[Option, ...] = (
     # Joins
     _option("hash joins of 16 MiB partitions", _HASHED, _adaptive_merges, sorts),
     _option("hash joins by estimate", {PREFER_MERGE: "false"}, _merges, sorts),
-    _option("runtime filters", _FILTERS, _merges, sorts_and_shuffles),
+    _option("runtime filters", _FILTERS, _plans_shuffles, sorts_and_shuffles, grouped_rows),
     _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _adaptive_merges, sorts_and_shuffles),
     _option("broadcasts up to 32 MiB", {THRESHOLD: 32 * MIB}, _lets_in(32 * MIB), sorts_and_shuffles, blocks),
     _option("broadcasts up to 128 MiB", {THRESHOLD: 128 * MIB}, _lets_in(128 * MIB), sorts_and_shuffles, blocks),
-    _option("broadcasts up to 1 MiB", {THRESHOLD: MIB}, _broadcasts, builds),
+    _option("broadcasts up to 1 MiB", {THRESHOLD: MIB}, _broadcasts_above(MIB), builds),
     # Shuffles
     _option("one partition a core", {PARTITIONS: f"1{CORES}"}, _shuffles, blocks),
     _option("four partitions a core", {PARTITIONS: f"4{CORES}"}, _shuffles, blocks),

@@ -9,7 +9,8 @@ core. Shuffled, it is (4,020,000 x 300 + 4,000,000 x 250) / 8 = 0.28 s. It saves
 is proposed only under objective `latency`.
 
 A hint names the input. If no hint can name it, the threshold is lowered to half of the input, if every other broadcast
-of the query stays below that. Half, because adaptive execution compares what was measured, which may be less.
+of the query stays below that. Half, because adaptive execution compares what was measured, which may be less. An input
+that is broadcast above the threshold in force is so by a hint or by its kind of join: no threshold ends that.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from planopt_assets.decide.answer import CLOCK_ONLY, Answer, cannot_tell, no_change, propose
 from planopt_assets.decide.join_sides import OTHER, may_hash
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, HASH_ROW_NS, SHUFFLE_ROW_PAID_NS
+from planopt_assets.decide.setting_in_force import bytes_in_force
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.signals import Join, JoinInput
@@ -57,14 +59,18 @@ def drop_costly_broadcast(evidence: Evidence) -> Answer:
         hints = [Hint("shuffle_hash", _built(j).target) for j in named]
         words = f"{words}: a shuffle keeps all cores busy"
         return propose({}, words, saved_wall_ns=saved, arithmetic=facts, hints=hints)
-    return _by_threshold(costly, joins, saved, words, facts)
+    return _by_threshold(evidence, costly, saved, words, facts)
 
 
-def _by_threshold(costly: list[Join], joins: list[Join], saved: int, words: str, facts: Facts) -> Answer:
+def _by_threshold(evidence: Evidence, costly: list[Join], saved: int, words: str, facts: Facts) -> Answer:
     sizes = [_smallest(_built(j)) for j in costly]
     lowered = min((size for size in sizes if size is not None), default=0) // 2
-    facts = {**facts, "threshold_target": lowered}
-    others = [_largest(_built(j)) for j in joins if j not in costly]
+    now = bytes_in_force(evidence, THRESHOLD) or 0
+    facts = {**facts, "threshold_target": lowered, "threshold_bytes": now}
+    if lowered >= now:
+        return cannot_tell(f"no hint can name the large input, and no lower threshold than {now:,} ends it", facts)
+    all_joins = (j for e in evidence.executions for j in e.joins if j.strategy == "BroadcastHashJoin" and j.build)
+    others = [_compared(j) for j in all_joins if j not in costly]
     if None in sizes or lowered <= 0 or any(size is None or size > lowered for size in others):
         reason = "no hint can name the large input, and a lower threshold would end other broadcasts too"
         return cannot_tell(reason, facts)
@@ -99,6 +105,8 @@ def _smallest(side: JoinInput) -> int | None:
     return None if None in found else min(size for size in found if size is not None)
 
 
-def _largest(side: JoinInput) -> int | None:
-    found = (side.bytes, side.estimated_bytes)
+def _compared(join: Join) -> int | None:
+    """The most that is compared with the threshold: what adaptive execution broadcasts goes by its size alone."""
+    side = _built(join)
+    found = (side.bytes, side.estimated_bytes if join.planned_strategy == join.strategy else side.bytes)
     return None if None in found else max(size for size in found if size is not None)

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.decide.explore.explore import TRIAL_EXECUTIONS
+from planopt_assets.decide.explore.explore import trial_s
+from planopt_assets.loop.decisions import evidence_for
 from planopt_assets.loop.experiment import Experiment, Judged
 from planopt_assets.loop.priority import in_order
 from planopt_assets.loop.proof import Proof, proof_of
@@ -65,7 +66,7 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
 
 def _explores_on(run: Run, query_id: str) -> bool:
     """Whether the option that was chosen before this stage changed no plan, so that the next one has its turn."""
-    return run.explore_left_s > 0 and run.standings()[query_id].to_explore
+    return run.explore_left_s > 0 and run.standings()[query_id].rounds.to_explore
 
 
 def _one_round(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
@@ -103,7 +104,7 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
         if not experiments:
             results.append(_standing_result(standing, step))
             continue
-        if standing.exploring and run.explore_left_s < _trial_s(run, standing):
+        if standing.rounds.exploring and not _may_explore(run, standing):
             experiments = [(candidates, purpose) for candidates, purpose in experiments if purpose not in TRIES]
         if not experiments:
             results.append(StageResult(query_id, False, "the run's share for exploration is spent: left for the next"))
@@ -120,7 +121,7 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
             experiment = _experiment(run, standing, candidates, purpose, error)
             started = time.monotonic()
             answers = _answers(experiment, standing, purpose)
-            if standing.exploring and purpose in TRIES:
+            if standing.rounds.exploring and purpose in TRIES:
                 run.explored_s += time.monotonic() - started
             error = error.after_all(one.error_spent for one in answers)
             proof = proof_of(run, standing)
@@ -137,11 +138,15 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
     return results
 
 
-def _trial_s(run: Run, standing: Standing) -> float:
-    """What the first run and three pairs of a candidate take, by the clocks of the observation."""
-    observed = {a.observation_id for a in standing.artifacts}
-    walls = (e.counters.wall_ns for e in run.snapshot.read(EXECUTIONS, execution_id=observed))
-    return TRIAL_EXECUTIONS * sum(walls) / 1e9
+def _may_explore(run: Run, standing: Standing) -> bool:
+    """Whether the trial of an option fits into what the run has left for exploration.
+
+    The first one always does: decide has found that it fits into a run, and a shorter run must not put it off for ever.
+    """
+    if not run.explored_s:
+        return True
+    evidence, _ = evidence_for(run.workload, run.snapshot, standing, standing.base)
+    return evidence is None or trial_s(evidence) <= run.explore_left_s
 
 
 Asked = tuple[list["Candidate"], Purpose]
@@ -218,8 +223,9 @@ def _experiment(
 ) -> Experiment:
     """`error` is what the experiments before it have left."""
     observed = [a.observation_id for a in sorted(standing.artifacts, key=lambda a: a.binding)]
-    walls = {e.id: e.counters.wall_ns / 1e9 for e in run.snapshot.read(EXECUTIONS, execution_id=observed)}
+    counted = {e.id: e.counters for e in run.snapshot.read(EXECUTIONS, execution_id=observed)}
     digests = {d.observation_id: d.digest for d in run.snapshot.read(DETAILS, observation_id=observed)}
+    baseline = _baseline(standing, purpose)
     return Experiment(
         run.workspace,
         run.workload.query(standing.query_id),
@@ -227,12 +233,13 @@ def _experiment(
         [digest for o in observed if (digest := digests[o]) is not None],
         trial_prefix=run.event_id("tri", standing.query_id, *_part(purpose)),
         run_deadline=run.deadline,
-        observed_wall_s=[walls[o] for o in observed],
+        observed_wall_s=[counted[o].wall_ns / 1e9 for o in observed],
         rules=run.rules,
         error=error if purpose != "confirm" else None,
-        baseline=run.workspace.arm(_baseline(standing, purpose)),
+        baseline=run.workspace.arm(baseline),
         look=_look(run, standing.query_id) if purpose != "confirm" else None,
         in_force=in_force(standing.chain),
+        original=[counted[o] for o in observed] if baseline != ORIGINAL else (),
     )
 
 
