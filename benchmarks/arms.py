@@ -137,7 +137,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--page", type=Path, help="write this page (docs/benchmark.md), and the raw numbers beside it")
     parser.add_argument("--raw", type=Path, help="only print, and write the page, of these raw numbers: no Spark")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was spent so far is kept
     raw = json.loads(options.raw.read_text()) if options.raw else _measured(options)
     if not raw["rounds"]:
         note("the arms are made; nothing was measured")
@@ -150,6 +149,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _measured(options: argparse.Namespace) -> dict[str, Any]:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was spent so far is kept
     options.folder = options.folder.resolve()
     folder = options.folder / "-".join([options.queries, f"{options.scale:g}", *sorted(options.only or ())])
     if options.anew:

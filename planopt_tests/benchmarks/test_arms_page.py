@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.arms import main
 from benchmarks.arms_numbers import broken, complete, summary, worse
 from benchmarks.arms_page import page, table
 
@@ -103,3 +106,12 @@ def test_another_arm_may_return_something_else_where_the_text_leaves_it_open() -
     ties = raw(original={"q1": clocks(4.0)}, optimize={"q1": clocks(2.0, different=True)})
     assert not broken(ties)
     assert "| 0 | 1 |" in page(ties)
+
+
+def test_raw_numbers_of_an_earlier_run_are_printed_and_written_without_spark(tmp_path: Path, capsys) -> None:
+    stored, written = tmp_path / "raw.json", tmp_path / "benchmark.md"
+    stored.write_text(json.dumps(RAW))
+    assert main(["--raw", str(stored), "--page", str(written)]) == 1  # planopt_layout returns something else
+    assert capsys.readouterr().out.rstrip("\n") == table(RAW)
+    assert written.read_text() == page(RAW)
+    assert json.loads(written.with_suffix(".json").read_text()) == RAW
