@@ -79,25 +79,30 @@ def worse(raw: Raw, arm: str) -> list[str]:
     ]
 
 
+def comparable(raw: Raw, arms: Sequence[str]) -> list[str]:
+    """Queries that original and these arms finished, all with one result."""
+    other = {q for arm in arms for q in different(raw, arm)}
+    return [q for q in complete(raw, ("original", *arms)) if q not in other]
+
+
 def against(raw: Raw, arm: str, other: str) -> Gain | None:
-    """CPU of an arm over that of another, of the queries that both finished. None: there is no such query."""
-    queries = complete(raw, ("original", arm, other))
+    """CPU of an arm over that of another, of the queries that can be compared. None: there is no such query."""
+    queries = comparable(raw, (arm, other))
     if not queries:
         return None
     sides = (totals(raw, name, "cpu", queries) for name in (other, arm))
     return ratio_interval(list(zip(*sides, strict=True)), "cpu", CONFIDENCE)
 
 
-def unusable(raw: Raw, arm: str) -> list[str]:
-    """Queries that original answers and the arm does not, or not alike: nobody would have this arm."""
-    own = {*failing(raw, arm), *different(raw, arm)}
-    return [q for q in raw["clocks"]["original"] if q in own and q not in failing(raw, "original")]
+def broken_by(raw: Raw, arm: str) -> list[str]:
+    """Queries that original answers and the arm does not: nobody would have this arm."""
+    return [q for q in failing(raw, arm) if q not in failing(raw, "original")]
 
 
 def best_of(raw: Raw, arms: Iterable[str]) -> str | None:
     """Of these arms the one with the least CPU over all queries; one that breaks a query does not count."""
-    usable = [arm for arm in arms if arm in raw["clocks"] and not unusable(raw, arm)]
-    queries = complete(raw, ("original", *usable))
+    usable = [arm for arm in arms if arm in raw["clocks"] and not broken_by(raw, arm)]
+    queries = comparable(raw, usable)
     return min(usable, key=lambda arm: median(totals(raw, arm, "cpu", queries)), default=None)
 
 
@@ -106,7 +111,7 @@ def share_reached(raw: Raw, arm: str, limit: str) -> float | None:
 
     Worked: original takes 80 s, the limit 50 s, the arm 59 s: 21 of 30 s, 70 %.
     """
-    queries = complete(raw, ("original", arm, limit))
+    queries = comparable(raw, (arm, limit))
     if not queries:
         return None
     base, mine, least = (median(totals(raw, name, "cpu", queries)) for name in ("original", arm, limit))

@@ -10,10 +10,10 @@ from benchmarks.arms_numbers import (
     Raw,
     against,
     best_of,
+    broken_by,
     different,
     failing,
     share_reached,
-    unusable,
     worse,
 )
 
@@ -32,12 +32,12 @@ def sentences(raw: Raw) -> list[str]:
 
 def _against_the_best(raw: Raw, arm: str) -> Iterator[str]:
     present = [name for name in _RIVALS[arm] if name in raw["clocks"]]
-    out = [f"{name}, which breaks {', '.join(found)}" for name in present if (found := unusable(raw, name))]
+    out = [f"{name}, which breaks {', '.join(found)}" for name in present if (found := broken_by(raw, name))]
     left_out = f" Not counted: {'; '.join(out)}." if out else ""
     if (rival := best_of(raw, present)) is not None:
         yield f"{arm} against {rival}, the best arm of one choice for all: {_compared(raw, arm, rival)}.{left_out}"
     elif out:
-        yield f"{arm}: no arm of one choice for all answers every query.{left_out}"
+        yield f"{arm}: every arm of one choice for all breaks a query.{left_out}"
 
 
 def _against_the_tuner(raw: Raw, arm: str) -> Iterator[str]:
@@ -49,8 +49,10 @@ def _of_the_grid(raw: Raw, arm: str) -> Iterator[str]:
     if "grid" not in raw["clocks"]:
         return
     share = share_reached(raw, arm, "grid")
-    saved = "the grid saves no CPU" if share is None else f"{share:.0%} of the CPU that the grid saves"
-    yield f"{arm}: {saved}. The grid changes settings alone."
+    if share is None:
+        yield f"{arm}: the grid itself saves no CPU."
+    else:
+        yield f"{arm} reaches {share:.0%} of what the grid saves in CPU. The grid changes settings alone."
 
 
 def _worse(raw: Raw, arm: str) -> Iterator[str]:
@@ -81,12 +83,14 @@ def _compared(raw: Raw, arm: str, other: str) -> str:
     """In CPU, with an interval from two rounds on."""
     ratio = against(raw, arm, other)
     if ratio is None:
-        return "no query that both finished"
+        return "no query that both answer alike"
+    other_result = sorted({*different(raw, arm), *different(raw, other)})
+    without = f", without {', '.join(other_result)}, where results differ" if other_result else ""
     if raw["rounds"] < 2:
-        return f"{_percent(ratio.ratio)} CPU (one round, no interval)"
+        return f"{_percent(ratio.ratio)} CPU (one round, no interval){without}"
     sure = "surely better" if ratio.high < 1 else "surely worse" if ratio.low > 1 else "no sure difference"
     interval = f"{CONFIDENCE:.0%} interval: {_percent(ratio.low)} to {_percent(ratio.high)}"
-    return f"{_percent(ratio.ratio)} CPU ({interval}), {sure}"
+    return f"{_percent(ratio.ratio)} CPU ({interval}), {sure}{without}"
 
 
 def _percent(ratio: float) -> str:
