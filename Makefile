@@ -27,7 +27,7 @@ lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
 
-bench: $(READY) ## what planopt costs: capture by default; ARGS="store", "gains", "layouts", "arms", "aa", "year" or "tpc" for the others
+bench: $(READY) ## what planopt costs: capture by default; ARGS="--help" lists the others: "arms", "gains", "model STORE", ...
 	.venv/bin/python -m benchmarks $(ARGS)
 
 # uv keeps the versions that are in the file; ARGS=--upgrade takes the newest.

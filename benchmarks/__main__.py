@@ -8,8 +8,9 @@ store      commands that read a store as it grows: time, CPU and memory, without
 sensors    one tick of each sensor on a store of a thousand queries, without Spark (`sensors --help`)
 ids        compares the content ids of two stores of one workload (`ids --help`)
 layouts    layouts end to end on tables made for it: found, proposed, proven, applied (`layouts --help`)
-arms       planopt against what people would do instead, interleaved in one session (`arms --help`)
+arms       planopt against what people would do instead, on TPC-H or TPC-DS, interleaved in one session (`arms --help`)
 explore    replays the trials of a store: the choice of exploration against the list in order, without Spark
+model      error of the cost model per query, before and after its fit, from stores (`model STORE...`), without Spark
 watch      simulates watch over a year: false reverts, and how soon a slower policy is found, without Spark
 conditions what it costs `tuned` to ask whether the evidence of a policy holds for the tables, without Spark
 aa         judges queries against themselves: nothing may be accepted (`make bench ARGS="aa --help"`)
@@ -32,6 +33,7 @@ from benchmarks.digest_cost import main as digest
 from benchmarks.explore_replay import main as explore
 from benchmarks.gains import main as gains
 from benchmarks.layout_cases import main as layouts
+from benchmarks.model_error import main as model
 from benchmarks.same_ids import main as ids
 from benchmarks.sensor_ticks import main as sensors
 from benchmarks.store_scale.__main__ import main as store
@@ -55,6 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         "layouts": layouts,
         "arms": arms,
         "explore": explore,
+        "model": model,
         "watch": watch,
         "conditions": conditions,
         "aa": aa,

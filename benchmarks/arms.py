@@ -7,10 +7,13 @@
   optimize           plain OPTIMIZE of every table
   optimize_8         that, with 8 shuffle partitions
   planopt_settings   planopt with policies alone
+  three_knobs        a simple tuner: three knobs per query, with as many executions as planopt_settings took
   planopt_layout     planopt with layouts and policies
+  grid               only with `--grid`: all combinations of four knobs per query, as the reachable limit of settings
 
 Results are checked against original in every round. An execution that fails counts as a failure of its arm. Arms and
 rounds that are done are kept in the folder: a call that was stopped goes on where it was (`--anew` starts over).
+The queries are those of the demo, of TPC-H or of TPC-DS, over tables made of many small appends.
 """
 
 from __future__ import annotations
@@ -22,23 +25,22 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arms_made import ARMS, Competitor, competitors
-from benchmarks.arms_page import broken, page, table
-from benchmarks.gains import RUNS_PER_DAY
-from benchmarks.tpc.adaptations import adapted
-from benchmarks.tpc.texts import texts
-from planopt_assets.cli.demo_tables import prepare
+from benchmarks.arms_made import Competitor, competitors
+from benchmarks.arms_names import ARMS, BY_DEFAULT
+from benchmarks.arms_numbers import broken
+from benchmarks.arms_page import page, table
+from benchmarks.arms_tables import appended
+from benchmarks.arms_workload import workload_of
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import PlanoptError
 from planopt_assets.model.trial import Digest
-from planopt_assets.model.workload import Budgets, Query, Workload
+from planopt_assets.model.workload import Query, Workload
 from planopt_assets.validate.equality import compare
 from planopt_assets.validate.round_order import round_order
-from planopt_assets.workload.load import load_workload
 
 _TIMEOUT_S = 600.0
 
@@ -120,27 +122,14 @@ class Measurement:
             clocks["wall"].append(wall)
 
 
-def workload_of(options: argparse.Namespace) -> Workload:
-    """The demo's queries, or the 22 of TPC-H over the same tables; nothing of theirs is written."""
-    chosen = load_workload(prepare(options.folder / f"data-{options.scale:g}", options.scale, note))
-    if options.queries == "tpch":
-        queries = (Query(q, sql=adapted(q, text), runs_per_day=RUNS_PER_DAY) for q, text in texts("tpch").items())
-        chosen = replace(chosen, queries=tuple(queries))
-    if options.only:
-        chosen = replace(chosen, queries=tuple(q for q in chosen.queries if q.id in options.only))
-    store = options.folder / "store"
-    budgets = Budgets(per_run=options.budget)
-    tables = tuple(replace(t, maintain="never") for t in chosen.tables)
-    return replace(chosen, store=str(store), mode="auto", budgets=budgets, tables=tables)
-
-
 def main(arguments: Sequence[str]) -> int:
-    """Exit code 1 if a result differs, or an arm of planopt fails."""
+    """Exit code 1 if an arm of planopt fails, or returns another result."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks arms", description=__doc__.partition("\n")[0])
-    parser.add_argument("--queries", choices=("demo", "tpch"), default="tpch")
+    parser.add_argument("--queries", choices=("demo", "tpch", "tpcds"), default="tpch")
     parser.add_argument("--only", nargs="*", help="only these queries")
-    parser.add_argument("--arms", nargs="*", choices=ARMS, default=list(ARMS), help="only these arms")
-    parser.add_argument("--scale", type=float, default=0.1, help="TPC-H scale factor")
+    parser.add_argument("--arms", nargs="*", choices=ARMS, default=list(BY_DEFAULT), help="only these arms")
+    parser.add_argument("--grid", action="store_true", help="the arm `grid` too: about 110 executions of each query")
+    parser.add_argument("--scale", type=float, default=0.1, help="scale factor of the data")
     parser.add_argument("--budget", type=int, default=14_400, help="seconds of trials for each loop of planopt")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds that count; 0: only make the arms")
     parser.add_argument("--folder", type=Path, default=Path(".planopt/arms"), help="where tables and stores go")
@@ -148,7 +137,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--page", type=Path, help="write this page (docs/benchmark.md), and the raw numbers beside it")
     parser.add_argument("--raw", type=Path, help="only print, and write the page, of these raw numbers: no Spark")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was spent so far is kept
     raw = json.loads(options.raw.read_text()) if options.raw else _measured(options)
     if not raw["rounds"]:
         note("the arms are made; nothing was measured")
@@ -161,15 +149,17 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _measured(options: argparse.Namespace) -> dict[str, Any]:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was spent so far is kept
     options.folder = options.folder.resolve()
     folder = options.folder / "-".join([options.queries, f"{options.scale:g}", *sorted(options.only or ())])
     if options.anew:
         shutil.rmtree(folder, ignore_errors=True)
-    names = list(dict.fromkeys(["original", *options.arms]))
-    workload = workload_of(options)
+    names = list(dict.fromkeys(["original", *options.arms, *(["grid"] if options.grid else [])]))
+    workload = workload_of(options.queries, options.scale, options.folder, options.only or (), options.budget, note)
     arms = competitors(workload, folder, names, say)
     about = {"queries": options.queries, "scale": options.scale, "only": sorted(options.only or ())}
     measurement = Measurement(workload, arms, about, folder / "raw.json")
+    measurement.raw["appends"] = sum(len(appended(Path(str(t.path)))) for t in workload.tables)
     measurement.run(options.rounds)
     return measurement.raw
 

@@ -14,7 +14,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from benchmarks.arms_knobs import next_of_grid, next_of_three, shares
 from benchmarks.arms_tables import Charge, charged, copied, loaded_with_remedies, optimized
+from benchmarks.arms_tuner import Next, executions_of, tuned_by
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.run import Run, read_standings
@@ -29,11 +31,8 @@ from planopt_assets.model.arm import Arm, Tables
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Workload
 from planopt_assets.store.codecs.maintaining import ACTIONS
+from planopt_assets.store.snapshot import Snapshot
 
-ARMS = (
-    *("original", "partitions_8", "global_tuning", "auto_compaction", "optimize", "optimize_8"),
-    *("planopt_settings", "planopt_layout"),
-)
 Say = Callable[[str, str, str], None]
 _LOOP = (observe, decide_queries, replan, validate, promote)
 _EIGHT = {"spark.sql.shuffle.partitions": "8"}
@@ -113,7 +112,10 @@ def _made(workload: Workload, folder: Path, name: str, say: Say) -> Competitor:
         same = _kept(workload, folder, "optimize", say)
         return Competitor(name, same.tables, policies, same.charge)
     if name == "planopt_settings":
-        return _tuned(name, replace(workload, store=str(folder / "settings-store")), say)
+        return _tuned(name, replace(workload, store=_settings_store(folder)), say)
+    if name in ("three_knobs", "grid"):
+        found, charge = tuned_by(name, workload, folder / "arms", _choice(workload, folder, name, say), say)
+        return Competitor(name, base, found, charge)
     if name == "planopt_layout":
         own = {table: folder / "layout" / table for table in base}
         if not all(path.exists() for path in own.values()):  # else a run that was stopped goes on
@@ -122,6 +124,20 @@ def _made(workload: Workload, folder: Path, name: str, say: Say) -> Competitor:
         tables = tuple(replace(t, path=str(own[t.name]), maintain="auto") for t in workload.tables)
         return _tuned(name, replace(workload, store=str(folder / "layout-store"), tables=tables), say)
     return Competitor(name, base, policies)
+
+
+def _settings_store(folder: Path) -> str:
+    return str(folder / "settings-store")
+
+
+def _choice(workload: Workload, folder: Path, name: str, say: Say) -> Next:
+    """What a tuner runs next. `three_knobs` has as many executions as planopt took, so planopt comes first."""
+    if name == "grid":
+        return lambda query, ran: next_of_grid(ran)
+    _kept(workload, folder, "planopt_settings", say)
+    spent = executions_of(Snapshot(_settings_store(folder), workload.name, only_read=True))
+    runs = shares(spent, {q.id: len(q.bindings) for q in workload.queries})
+    return lambda query, ran: next_of_three(ran, runs[query.id])
 
 
 def _tuned(name: str, workload: Workload, say: Say) -> Competitor:
@@ -142,7 +158,9 @@ def _tuned(name: str, workload: Workload, say: Say) -> Competitor:
         for stage in _LOOP:
             stage(run, chosen)
         run.workspace.close()
-    charge.bytes_rewritten = sum(a.bytes_rewritten or 0 for a in run.store.newest().read(ACTIONS) if a.applied)
+    snapshot = run.store.newest()
+    charge.bytes_rewritten = sum(a.bytes_rewritten or 0 for a in snapshot.read(ACTIONS) if a.applied)
+    charge.executions = executions_of(snapshot)
     standings = read_standings(workload, run.workspace.pins)
     policies = {q: s.active.policy for q, s in standings.items() if s.active}
     return Competitor(name, {t.name: Path(str(t.path)) for t in workload.tables}, policies, charge)

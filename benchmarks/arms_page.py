@@ -5,83 +5,12 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from planopt_assets.validate.intervals import ratio_interval
+from benchmarks.arms_names import BY_DEFAULT, ON_REQUEST, WORDS
+from benchmarks.arms_numbers import CONFIDENCE, Raw, complete, summary, varying
+from benchmarks.arms_words import sentences
 
-CONFIDENCE = 0.95
-WORSE = 1.03  # an interval wholly beyond it is a regression
-Raw = dict[str, Any]
-
-WORDS = {
-    "original": "tables as appended, Spark's defaults",
-    "partitions_8": "`spark.sql.shuffle.partitions = 8` for all",
-    "global_tuning": "8 partitions, 64 MB broadcast threshold, 64 MB splits for all",
-    "auto_compaction": "appended with Delta's auto compaction and optimized writes",
-    "optimize": "plain `OPTIMIZE` of every table",
-    "optimize_8": "plain `OPTIMIZE` of every table, 8 partitions for all",
-    "planopt_settings": "planopt, policies alone",
-    "planopt_layout": "planopt, layouts and policies",
-}
-
-
-def complete(raw: Raw) -> list[str]:
-    """The queries that every arm finished in every round: totals are of these."""
-    rounds = raw["rounds"]
-    arms = raw["clocks"].values()
-    return [q for q in raw["clocks"]["original"] if all(len(by[q]["cpu"]) == rounds for by in arms)]
-
-
-def varying(raw: Raw) -> set[str]:
-    """Queries whose own result differs from run to run: nothing can be compared with it."""
-    return {query for query, clocks in raw["clocks"]["original"].items() if clocks["different"]}
-
-
-def different(raw: Raw, arm: str) -> list[str]:
-    """Queries with another result than original's, where that has one."""
-    return [q for q, clocks in raw["clocks"][arm].items() if clocks["different"] and q not in varying(raw)]
-
-
-def broken(raw: Raw) -> bool:
-    """Whether a result differs, or an arm of planopt fails."""
-    ours = [by for arm, by in raw["clocks"].items() if arm.startswith("planopt")]
-    return any(c["failures"] for by in ours for c in by.values()) or any(different(raw, arm) for arm in raw["clocks"])
-
-
-def totals(raw: Raw, arm: str, metric: str) -> list[float]:
-    """Seconds of all complete queries, per round."""
-    queries = complete(raw)
-    return [sum(raw["clocks"][arm][q][metric][n] for q in queries) for n in range(raw["rounds"])]
-
-
-def summary(raw: Raw) -> list[dict[str, Any]]:
-    """One row per arm: medians, and the ratio to original with its interval, over rounds."""
-    found = []
-    for arm, by in raw["clocks"].items():
-        row: dict[str, Any] = {"arm": arm}
-        for metric in ("cpu", "wall"):
-            mine, base = totals(raw, arm, metric), totals(raw, "original", metric)
-            row[metric] = median(mine)
-            row[f"{metric}_less"] = ratio_interval(list(zip(mine, base, strict=True)), metric, CONFIDENCE)
-        row["failures"] = sum(bool(c["failures"]) for c in by.values())
-        row["different"] = len(different(raw, arm))
-        row["worse"] = [] if arm == "original" else worse(raw, arm)
-        found.append(row)
-    return found
-
-
-def worse(raw: Raw, arm: str) -> list[str]:
-    """Queries whose CPU or wall clock is surely above original's. One round says nothing for sure."""
-    clocks = raw["clocks"]
-    if raw["rounds"] < 2:
-        return []
-    return [
-        q
-        for q in complete(raw)
-        if any(
-            ratio_interval(list(zip(clocks["original"][q][m], clocks[arm][q][m], strict=True)), m, CONFIDENCE).low
-            > WORSE
-            for m in ("cpu", "wall")
-        )
-    ]
+_APPENDS = 266  # of raw numbers that do not say it
+_SUITES = {"demo": "TPC-H", "tpch": "TPC-H", "tpcds": "TPC-DS"}
 
 
 def table(raw: Raw) -> str:
@@ -95,7 +24,8 @@ def table(raw: Raw) -> str:
         )
     if unsteady := varying(raw):
         lines.append(f"not compared, since original itself differs from run to run: {', '.join(sorted(unsteady))}")
-    return "\n".join([*lines, f"{len(complete(raw))} queries that every arm finished in {raw['rounds']} rounds"])
+    lines.append(f"{len(complete(raw))} queries that every arm finished in {raw['rounds']} rounds")
+    return "\n".join([*lines, *sentences(raw)])
 
 
 def _less(raw: Raw, ratio: Any) -> str:
@@ -107,7 +37,9 @@ def _less(raw: Raw, ratio: Any) -> str:
 def _cost(charge: dict[str, float]) -> str:
     if not charge["wall_s"]:
         return "none"
-    return f"{charge['wall_s']:.0f} s, {charge['cpu_s']:.0f} s CPU, {charge['bytes_rewritten'] / 1e6:.0f} MB rewritten"
+    ran = f", {charge['executions']} executions" if charge.get("executions") else ""
+    rewritten = f"{charge['bytes_rewritten'] / 1e6:.0f} MB rewritten"
+    return f"{charge['wall_s']:.0f} s, {charge['cpu_s']:.0f} s CPU, {rewritten}{ran}"
 
 
 def page(raw: Raw) -> str:
@@ -118,12 +50,13 @@ def page(raw: Raw) -> str:
         f'Written by `make bench ARGS="{_arguments(raw)} --page docs/benchmark.md"`; the raw numbers are in '
         "[benchmark.json](benchmark.json).",
         "",
-        f"{len(raw['clocks']['original'])} queries over TPC-H tables at scale {raw['scale']:g}, made of 266 appends. "
-        f"All arms ran interleaved, {_sessions(raw)}. One round warms up, {raw['rounds']} count. Every result was "
-        f"compared with that of original{_varying(raw)}. Totals are medians over rounds, of the "
-        f'{len(complete(raw))} queries that every arm finished. "Times less" is original divided by the arm, with '
-        f"its {CONFIDENCE:.0%} interval. CPU is that of the program's threads, without the JVM's compiler and "
-        "collector. The cost of an arm is what making it took, whole process: rewrites, for planopt the whole loop.",
+        f"{len(raw['clocks']['original'])} queries over {_SUITES[raw['queries']]} tables at scale {raw['scale']:g}, "
+        f"made of {raw.get('appends', _APPENDS)} appends. All arms ran interleaved, {_sessions(raw)}. One round warms "
+        f"up, {raw['rounds']} count. Every result was compared with that of original{_varying(raw)}. Totals are "
+        f'medians over rounds, of the {len(complete(raw))} queries that every arm finished. "Times less" is original '
+        f"divided by the arm, with its {CONFIDENCE:.0%} interval. CPU is that of the program's threads, without the "
+        "JVM's compiler and collector. The cost of an arm is what making it took, whole process: rewrites, for planopt "
+        "the whole loop, for tuners all they tried.",
         "",
         "| arm | CPU s | times less | wall s | times less | failed | results differ | queries worse | cost |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -135,14 +68,16 @@ def page(raw: Raw) -> str:
         f"| {_cost(raw['charges'][r['arm']])} |"
         for r in rows
     ]
-    return "\n".join([*head, *body, "", *_queries(raw), ""])
+    return "\n".join([*head, *body, "", *(f"- {words}" for words in sentences(raw)), "", *_queries(raw), ""])
 
 
 def _arguments(raw: Raw) -> str:
     words = f"arms --queries {raw['queries']} --scale {raw['scale']:g} --rounds {raw['rounds']}"
     only = f" --only {' '.join(raw['only'])}" if raw["only"] else ""
     arms = list(raw["clocks"])
-    return f"{words}{only}" + ("" if arms == list(WORDS) else f" --arms {' '.join(arms)}")
+    if arms == [*BY_DEFAULT, *ON_REQUEST]:
+        return f"{words}{only} --grid"
+    return f"{words}{only}" + ("" if arms == list(BY_DEFAULT) else f" --arms {' '.join(arms)}")
 
 
 def _sessions(raw: Raw) -> str:

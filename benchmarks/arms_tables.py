@@ -22,11 +22,12 @@ REMEDIES = {"delta.autoOptimize.autoCompact": "true", "delta.autoOptimize.optimi
 
 @dataclass
 class Charge:
-    """What making an arm took: seconds on the clock, CPU of this process and of Java, and bytes written."""
+    """What making an arm took: seconds on the clock, CPU of this process and of Java, bytes written, queries run."""
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
     bytes_rewritten: int = 0
+    executions: int = 0
 
 
 @contextmanager

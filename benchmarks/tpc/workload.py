@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.tpc.adaptations import adapted
@@ -10,10 +11,10 @@ from benchmarks.tpc.texts import Suite, texts
 from planopt_assets.model.workload import Query, Table, Workload
 
 
-def workload(folder: Path, suite: Suite, scale: float = TINY) -> Workload:
+def workload(folder: Path, suite: Suite, scale: float = TINY, appends: Mapping[str, int] | None = None) -> Workload:
     """Every query of a suite over its tables in `folder`, which are written if they are not there yet."""
     folder = folder.resolve()
-    tables = make_tables(folder, suite, scale)
+    tables = make_tables(folder, suite, scale, appends)
     return Workload(
         name=suite,
         file=folder / f"{suite}.yaml",

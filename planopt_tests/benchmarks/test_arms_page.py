@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.arms_page import broken, complete, page, summary, table, worse
+from benchmarks.arms import main
+from benchmarks.arms_numbers import broken, complete, summary, worse
+from benchmarks.arms_page import page, table
 
 pytestmark = pytest.mark.fast
 
@@ -50,6 +54,11 @@ def test_a_query_that_is_surely_slower_is_named() -> None:
     assert worse(RAW, "planopt_layout") == []
 
 
+def test_a_query_that_another_arm_fails_is_looked_at_too() -> None:
+    slower = {**RAW["clocks"]["planopt_layout"], "q3": clocks(3.0)}
+    assert worse({**RAW, "clocks": {**RAW["clocks"], "planopt_layout": slower}}, "planopt_layout") == ["q3"]
+
+
 def test_the_page_and_the_table_tell_ratio_failures_and_cost() -> None:
     text = page(RAW)
     assert text == page(RAW)
@@ -83,3 +92,26 @@ def test_one_round_has_no_interval_and_proves_nobody_worse() -> None:
     text = page(single)
     assert "0.44 (one round)" in text
     assert "--rounds 1 --only q1 --arms original partitions_8 --page docs/benchmark.md" in text
+
+
+def test_the_page_names_the_suite_its_appends_and_the_executions_of_an_arm() -> None:
+    more = {**RAW, "queries": "tpcds", "appends": 383}
+    more["charges"] = {**RAW["charges"], "planopt_layout": {**RAW["charges"]["planopt_layout"], "executions": 198}}
+    assert "3 queries over TPC-DS tables at scale 0.1, made of 383 appends" in page(more)
+    assert "5 MB rewritten, 198 executions |" in page(more)
+    assert "TPC-H tables at scale 0.1, made of 266 appends" in page(RAW)  # raw numbers that do not say it
+
+
+def test_another_arm_may_return_something_else_where_the_text_leaves_it_open() -> None:
+    ties = raw(original={"q1": clocks(4.0)}, optimize={"q1": clocks(2.0, different=True)})
+    assert not broken(ties)
+    assert "| 0 | 1 |" in page(ties)
+
+
+def test_raw_numbers_of_an_earlier_run_are_printed_and_written_without_spark(tmp_path: Path, capsys) -> None:
+    stored, written = tmp_path / "raw.json", tmp_path / "benchmark.md"
+    stored.write_text(json.dumps(RAW))
+    assert main(["--raw", str(stored), "--page", str(written)]) == 1  # planopt_layout returns something else
+    assert capsys.readouterr().out.rstrip("\n") == table(RAW)
+    assert written.read_text() == page(RAW)
+    assert json.loads(written.with_suffix(".json").read_text()) == RAW
