@@ -9,7 +9,7 @@ three such queries: (2 x 5 %) / 5 = 2 %. Filters were never tried: 5 %. Hash joi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from planopt_assets.decide.explore.plan_features import PlanFeatures, similarity
@@ -60,13 +60,15 @@ def prospects(
 
     So queries of which nothing is known begin with different options, and all learn from each of them.
     """
-    known = list(experiences)
-    weighed = [_prospect(name, policy, features, known) for name, policy in options.items()]
+    known: dict[Policy, list[Experience]] = {}
+    for one in experiences:
+        known.setdefault(one.change, []).append(one)
+    weighed = [_prospect(name, policy, features, known.get(policy, ())) for name, policy in options.items()]
     return sorted(weighed, key=lambda p: (-p.share, content_id("opt", [seed, query_id, p.name])))
 
 
-def _prospect(name: str, policy: Policy, features: PlanFeatures, experiences: list[Experience]) -> Prospect:
-    told = [(similarity(features, e.features), e.saved) for e in experiences if e.change == policy]
+def _prospect(name: str, policy: Policy, features: PlanFeatures, experiences: Sequence[Experience]) -> Prospect:
+    told = [(similarity(features, e.features), e.saved) for e in experiences]
     weight = TRUST_COUNTS + sum(w for w, _ in told)
     share = (TRUST_COUNTS * ON_TRUST + sum(w * saved for w, saved in told)) / weight
     return Prospect(name, policy, round(share, _DIGITS), len(told), sum(saved > 0 for _, saved in told))
