@@ -28,6 +28,9 @@ class MemorySnapshot(Snapshot):
         known = [_EVERY_ROW | {c: v for c, v in row.items() if c in TABLES[name].names} for row in found]
         return pa.Table.from_pylist(known, schema=TABLES[name]).select(columns or TABLES[name].names)
 
+    def lost(self, name: str) -> tuple[str, ...]:
+        return ()
+
 
 def _fits(value: Any, wanted: Wanted) -> bool:
     return wanted is None or (value == wanted if isinstance(wanted, str | bool) else value in wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.explore.choice import Experience
@@ -11,8 +11,10 @@ from planopt_assets.loop.histories import artifacts_of, grouped
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.verdict import NOT_TRIED, OBJECTIVE
 from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
+from planopt_assets.promote.chain import taken_back
 from planopt_assets.store.codecs.deciding import CANDIDATES, DECISIONS, VERDICTS
 from planopt_assets.store.codecs.observing import DETAILS
+from planopt_assets.store.promotions import chains
 
 if TYPE_CHECKING:
     from planopt_assets.decide.explore.plan_features import PlanFeatures
@@ -37,7 +39,7 @@ def told_changes(snapshot: Snapshot, until: int) -> list[Told]:
     for told in snapshot.once("told changes", lambda: _told(snapshot)):
         if told.sequence <= until:
             newest.pop((told.query_id, told.change), None)
-            newest[told.query_id, told.change] = told
+            newest[told.query_id, told.change] = told.as_known(until)
     return list(newest.values())
 
 
@@ -49,6 +51,11 @@ class Told:
     query_id: str
     change: Policy
     saved: float
+    refuted_at: int | None = None  # the number of the generation that took it back: later runs showed no gain
+
+    def as_known(self, until: int) -> Told:
+        """What rows up to a number say: nothing was saved by what was taken back by then."""
+        return replace(self, saved=0.0) if self.refuted_at is not None and self.refuted_at <= until else self
 
 
 def _experiences(snapshot: Snapshot, until: int) -> list[Experience]:
@@ -75,12 +82,13 @@ def _plans_seen(snapshot: Snapshot, until: int) -> dict[str, PlanFeatures]:
 
 def _told(snapshot: Snapshot) -> list[Told]:
     verdicts = [v for v in _verdicts(snapshot) if _tells(v)]
-    before = _bases(snapshot, verdicts)
+    before, refuted = _bases(snapshot, verdicts), _refuted(snapshot)
     found = []
     for verdict in verdicts:
         change = verdict.policy.beyond(before.get(verdict.candidate_id, ORIGINAL))
         if change.parts:
-            found.append(Told(verdict.stamp.sequence, verdict.query_id, change, _saved(verdict)))
+            saved, gone = _saved(verdict), refuted.get(verdict.id)
+            found.append(Told(verdict.stamp.sequence, verdict.query_id, change, saved, gone))
     return found
 
 
@@ -102,6 +110,12 @@ def _bases(snapshot: Snapshot, verdicts: list[Verdict]) -> dict[str, Policy]:
     asked = {d for ids in decided_by.values() for d in ids}
     before = {d.id: d.policy_before for d in snapshot.read(DECISIONS, decision_id=asked)}
     return {candidate_id: before[ids[0]] for candidate_id, ids in decided_by.items() if ids and ids[0] in before}
+
+
+def _refuted(snapshot: Snapshot) -> dict[str, int]:
+    """By verdict, the generation with which automation took its policy back. What expired is not refuted."""
+    gone = (item for chain in chains(snapshot).whole.values() for item in taken_back(chain).items())
+    return {verdict_id: by.stamp.sequence for verdict_id, by in gone if by.state == "reverted"}
 
 
 def _saved(verdict: Verdict) -> float:

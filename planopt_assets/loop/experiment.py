@@ -212,19 +212,19 @@ class Experiment:
                 verdict = replace(verdict, reason=f"{STOPPED}: {verdict.reason}")
             if verdict is not None:
                 self._settled[arm_id] = verdict
-        for winner in [a for a, v in self._settled.items() if v.outcome == "accept"]:
-            for arm_id in self._open():
-                if self._arms[arm_id].policy == self._in_force:
-                    continue  # who would take its place must be better than it, not only than the baseline
-                if reason := outrun(self._arms[arm_id], self._arms[winner]):
-                    self._settled[arm_id] = unmeasured("inconclusive", reason)
+        accepted_first = sorted(self._settled, key=lambda arm_id: self._settled[arm_id].outcome != "accept")
+        for arm_id in self._open():
+            if self._arms[arm_id].policy == self._in_force:
+                continue  # who would take its place must be better than it, and it must still be better than original
+            if reason := next(filter(None, (self._not_needed(arm_id, other) for other in accepted_first)), ""):
+                self._settled[arm_id] = unmeasured("inconclusive", reason)
 
-        for failed in [a for a, v in self._settled.items() if v.outcome != "accept"]:
-            for arm_id in self._open():
-                if reason := too_small_a_part(
-                    self._arms[arm_id], self._arms[failed], self._settled[failed], self._rules
-                ):
-                    self._settled[arm_id] = unmeasured("inconclusive", reason)
+    def _not_needed(self, arm_id: str, settled: str) -> str:
+        """Why an open candidate need not run after another was settled. Empty if it may."""
+        arm, other, verdict = self._arms[arm_id], self._arms[settled], self._settled[settled]
+        if verdict.outcome == "accept":
+            return outrun(arm, other)
+        return too_small_a_part(arm, other, verdict, self._rules)
 
     def _settle_open(self, outcome: Outcome, reason: str) -> None:
         self._settled |= {arm_id: unmeasured(outcome, reason) for arm_id in self._open()}

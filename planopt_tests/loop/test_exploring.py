@@ -27,6 +27,7 @@ from planopt_assets.store.codecs.forms import dumped
 from planopt_tests.decide.cases import WORKED
 from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.promote.events import REGRESSED, accept, chain_of, fix, verdict_of
+from planopt_tests.promoted import chain, promotion_row
 from planopt_tests.rows import FEWER, OTHER, artifact, candidate, decision, nothing_beyond, standing, stored, verdict
 
 pytestmark = pytest.mark.fast
@@ -174,6 +175,20 @@ def test_other_verdicts_tell_nothing(row: dict[str, Any]) -> None:
 def test_the_newest_verdict_of_a_query_on_a_change_counts_once() -> None:
     (one,) = experiences(store(judged("other", FEWER), judged("other", FEWER, "reject", verdict_id="ver-2")), 2)
     assert one.saved == 0.0
+
+
+@pytest.mark.parametrize(
+    ("state", "sequence", "until", "saved"),
+    [("reverted", 3, 3, 0.0), ("reverted", 4, 3, 0.3), ("expired", 3, 3, 0.3)],
+    ids=["taken back", "taken back later", "expired"],
+)
+def test_what_was_taken_back_because_later_runs_showed_no_gain_saved_nothing(
+    state: str, sequence: int, until: int, saved: float
+) -> None:
+    first, second = chain("other", FEWER, ORIGINAL, workload="demo", state=state)
+    rows = [promotion_row(first, sequence=2), promotion_row(second, sequence=sequence)]
+    told = store(judged("other", FEWER, verdict_id=first.verdict_id), active_policies=rows)
+    assert [round(e.saved, 3) for e in experiences(told, until)] == [saved]
 
 
 MEASURED = json.dumps(

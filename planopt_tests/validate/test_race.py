@@ -117,6 +117,13 @@ def test_a_part_of_what_changes_too_little_is_not_tried_and_one_of_what_lost_is(
     assert ({FEWER.id} <= {t.policy_id for t in outcome.trials}) == parts_run
 
 
+def test_the_policy_in_force_is_tried_also_where_a_combination_with_it_changes_too_little() -> None:
+    both = FEWER.merged(OTHER)
+    behaviour = working({ORIGINAL: 4.0, FEWER: 4.4, both: 3.9}, {both: HALF_THE_WORK, FEWER: HALF_THE_WORK})
+    outcome = experiment(FakeWorkspace(behaviour), FEWER, both, in_force=FEWER)
+    assert outcome.judged[0].judgement.outcome == "reject"  # so it is taken back
+
+
 def test_a_combination_that_fails_leaves_the_race_to_its_parts() -> None:
     both = FEWER.merged(OTHER)
     spills = {both: {"disk_spill_bytes": 9 * MIB}, FEWER: HALF_THE_WORK, OTHER: {"tasks": 60}}

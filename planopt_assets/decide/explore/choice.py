@@ -11,7 +11,7 @@ never tried: 10 %. Hash joins go first, then filters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from planopt_assets.decide.explore.plan_features import PlanFeatures, similarity
@@ -63,15 +63,19 @@ def prospects(
     `touched` is the share of a run that each can change. Options that touch the same begin in a different order for
     each query, and all learn from each of them.
     """
-    known = list(experiences)
-    weighed = [_prospect(name, policy, touched[name], features, known) for name, policy in options.items()]
+    known: dict[Policy, list[Experience]] = {}
+    for one in experiences:
+        known.setdefault(one.change, []).append(one)
+    weighed = [
+        _prospect(name, policy, touched[name], features, known.get(policy, ())) for name, policy in options.items()
+    ]
     return sorted(weighed, key=lambda p: (-p.share, content_id("opt", [seed, query_id, p.name])))
 
 
 def _prospect(
-    name: str, policy: Policy, on_trust: float, features: PlanFeatures, experiences: list[Experience]
+    name: str, policy: Policy, on_trust: float, features: PlanFeatures, experiences: Sequence[Experience]
 ) -> Prospect:
-    told = [(similarity(features, e.features), e.saved) for e in experiences if e.change == policy]
+    told = [(similarity(features, e.features), e.saved) for e in experiences]
     weight = TRUST_COUNTS + sum(w for w, _ in told)
     share = (TRUST_COUNTS * on_trust + sum(w * saved for w, saved in told)) / weight
     return Prospect(name, policy, round(share, _DIGITS), len(told), sum(saved > 0 for _, saved in told))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 from planopt_assets.model.signals import Signals
 
@@ -27,6 +28,7 @@ class PlanFeatures:
 
 _WEIGHTS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25)
 """Of each field: operators tell more about what helps than the size of tables, which spans many powers of two."""
+_numbers = attrgetter(*(field.name for field in fields(PlanFeatures)))  # asked for every verdict of the store
 
 
 def features_of(bindings: Sequence[Signals]) -> PlanFeatures:
@@ -54,5 +56,5 @@ def similarity(one: PlanFeatures, other: PlanFeatures) -> float:
     >>> similarity(plan, plan), round(similarity(plan, PlanFeatures(1, 0, 0, 2, 1, 2, 3999, 0, 0, 0)), 3)
     (1.0, 0.667)
     """
-    pairs = zip(_WEIGHTS, astuple(one), astuple(other), strict=True)
+    pairs = zip(_WEIGHTS, _numbers(one), _numbers(other), strict=True)
     return 1 / (1 + sum(weight * abs(math.log2((1 + a) / (1 + b))) for weight, a, b in pairs))
