@@ -178,6 +178,26 @@ def test_it_ends_with_its_budget() -> None:
     assert verdict.reason.startswith("stopped by budget")
 
 
+@pytest.mark.parametrize("per_candidate", [120, 105])  # it ends in the middle of a run, and between two
+def test_the_end_of_the_budget_is_no_veto(per_candidate: int) -> None:
+    """Worked: 35 s a run on the new layout; a fourth one does not fit into 120 s, although it is twice as fast."""
+    told: Told = lambda q, a, n: Ran(35.0, counted=LESS_WORK) if a == AFTER else Ran(70.0, counted={})  # noqa: E731
+    workspace = TwoLayouts(told, budgets=Budgets(per_candidate, 10_000, 10_000))
+    verdict, _ = tried(workspace, Subject(Query("a", sql="SELECT 1"), BEFORE, AFTER, None, (RIGHT,), (70.0,)))
+    assert (verdict.outcome, verdict.pairs) == ("inconclusive", 2)
+    assert verdict.reason.startswith("stopped by budget")
+    assert [arm for _, arm in workspace.order].count(True) == (4 if per_candidate == 120 else 3)
+
+
+def test_an_arm_that_only_tells_of_the_policy_ends_nothing_with_its_budget() -> None:
+    policy = BEFORE.under(FEWER)
+    one = Subject(Query("a", sql="SELECT 1"), policy, policy.reading(CLONE), AFTER, (RIGHT,), (50.0,))
+    costs = {policy: 50.0, policy.reading(CLONE): 25.0, AFTER: 130.0}
+    told: Told = lambda q, a, n: Ran(costs[a], counted=LESS_WORK if a.tables == AFTER.tables else {})  # noqa: E731
+    verdict, _ = tried(TwoLayouts(told, budgets=Budgets(120, 10_000, 10_000)), one)
+    assert (verdict.outcome, verdict.pairs) == ("accept", 3)
+
+
 def test_no_gain_is_not_accepted_after_all_rounds() -> None:
     noisy: Told = lambda q, a, n: Ran(3.0 + (n % 3) / 10, counted=LESS_WORK if a == AFTER else {})  # noqa: E731
     verdict, _ = tried(TwoLayouts(noisy), subject("a"))
