@@ -76,9 +76,12 @@ def _standings(loaded: Any) -> list[tuple[Any, Any]]:
 
 def _seen(loaded: Any, standing: Any, snapshot: Any, verify: bool) -> Seen:
     """What is stored, if the table and its queries are as they were then; else the table is looked at again."""
+    from datetime import UTC, datetime
+
     from planopt_assets.delta.damages import VERIFIED_BYTES
     from planopt_assets.loop.stages.readiness import look_at
 
     if standing.settled and not verify:
         return standing.readiness, standing.proposals
-    return look_at(loaded, snapshot, standing, most_bytes=None if verify else VERIFIED_BYTES)
+    most = None if verify else VERIFIED_BYTES
+    return look_at(loaded, snapshot, standing, now=datetime.now(UTC), most_bytes=most)

@@ -33,6 +33,8 @@ from planopt_assets.store.codecs.observing import DETAILS, SCANS
 from planopt_assets.store.lineage import edges
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from planopt_assets.model.data_file import TableLog
     from planopt_assets.model.scan_record import ScanRecord
     from planopt_assets.model.table_facts import TableFacts
@@ -53,7 +55,7 @@ def readiness(run: Run, tables: Sequence[str]) -> list[StageResult]:
         if standing is None or not standing.step.needed:
             results.append(_nothing_to_do(name, standing))
             continue
-        seen, proposals = look_at(run.workload, run.snapshot, standing)
+        seen, proposals = look_at(run.workload, run.snapshot, standing, now=run.now())
         found.append(seen)
         proposed += proposals
         for proposal in proposals:
@@ -65,13 +67,18 @@ def readiness(run: Run, tables: Sequence[str]) -> list[StageResult]:
 
 
 def look_at(
-    workload: Workload, snapshot: Snapshot, standing: TableStanding, *, most_bytes: int | None = VERIFIED_BYTES
+    workload: Workload,
+    snapshot: Snapshot,
+    standing: TableStanding,
+    *,
+    now: datetime,
+    most_bytes: int | None = VERIFIED_BYTES,
 ) -> tuple[TableReadiness, tuple[LayoutProposal, ...]]:
     """Readiness and proposals of one table as it is pinned; a table that cannot be read has readiness alone.
 
     Of its data files up to `most_bytes` are verified; None: all of them.
     """
-    facts, before = standing.facts, standing.readiness
+    facts, before, now_ms = standing.facts, standing.readiness, round(now.timestamp() * 1000)
     if facts is None:
         error = standing.error
         assert error is not None
@@ -89,6 +96,7 @@ def look_at(
         uses=used_columns(facts, scans),
         read_by=standing.read_by,
         cores=cores,
+        now_ms=now_ms,
         pinned=[t.version for a in standing.observations for t in a.tables if t.name == facts.name],
         unknown_reader_features=readable(facts),
         unknown_writer_features=writable(facts),
@@ -97,7 +105,7 @@ def look_at(
     readiness = replace(readiness, input_fingerprint=standing.input_fingerprint)
     if workload.mode == "observe" or not readiness.ready or readiness.unknown_writer_features:
         return readiness, ()  # a table that is damaged, or that planopt may never write, is not laid out anew
-    subject = replace(_subject(workload, facts, log, scans, cores), laid_out=is_laid_out(standing.actions))
+    subject = replace(_subject(workload, facts, log, scans, cores, now_ms), laid_out=is_laid_out(standing.actions))
     proposals = [proposed_again(p, standing.actions, standing.verdicts) for p in layout_proposals(subject)]
     indexed = index_proposal(subject) if workload.table(facts.name).index else None
     if indexed is not None and not any(p.rewrites and p.columns for p in proposals):
@@ -105,11 +113,13 @@ def look_at(
     return readiness, tuple(proposals)
 
 
-def _subject(workload: Workload, facts: TableFacts, log: TableLog, scans: Sequence[ScanRecord], cores: int) -> Subject:
+def _subject(
+    workload: Workload, facts: TableFacts, log: TableLog, scans: Sequence[ScanRecord], cores: int, now_ms: int
+) -> Subject:
     uses = table_use(facts, scans, {q.id: float(q.runs_per_day) for q in workload.queries})
     folder = LogFiles(facts.name, facts.location).folder
     sample = table_sample(folder, facts, log.files, filter_columns(uses))
-    grown = growth(log.commits, len(log.files))
+    grown = growth(log.commits, len(log.files), now_ms=now_ms)
     return Subject(facts, log.files, sample, uses, grown, cores, log.commits_since_checkpoint)
 
 
