@@ -9,6 +9,8 @@ from planopt_assets.model.table_layout import Layout
 
 Layouts = Mapping[str, Layout]
 """Layout by table name. A table without a recorded layout is left out."""
+SET_BY_PLANOPT = frozenset({"delta.autoOptimize.optimizeWrite", "delta.dataSkippingStatsColumns"})
+"""Properties that come with a layout of planopt's own: the new version is validated again, and no policy is lost."""
 
 
 def expired(
@@ -58,7 +60,7 @@ def _engine(then: str | None, now: str | None) -> str:
 
 def _layout(before: Layouts, after: Layouts) -> str:
     for table in sorted(before.keys() & after.keys()):
-        for part in sorted({*before[table], *after[table]}):
+        for part in sorted({*before[table], *after[table]} - SET_BY_PLANOPT):
             was, new = before[table].get(part, "not set"), after[table].get(part, "not set")
             if was != new:
                 return f"the layout of {table} changed: {part} was {was} and is {new}"
