@@ -28,7 +28,14 @@ def file(place: int, size: int = MIB, **changes: Any) -> DataFile:
 
 
 def ready(log: TableLog, **changes: Any) -> TableReadiness:
-    known: dict[str, Any] = {"facts": facts(), "uses": USES, "read_by": ["q2", "q1"], "cores": 2, "now_ms": 0, **changes}
+    known: dict[str, Any] = {
+        "facts": facts(),
+        "uses": USES,
+        "read_by": ["q2", "q1"],
+        "cores": 2,
+        "now_ms": 0,
+        **changes,
+    }
     return table_readiness(known.pop("facts"), log, **known)
 
 
