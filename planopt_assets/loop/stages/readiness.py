@@ -14,10 +14,10 @@ from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.table_log import read_table_log
 from planopt_assets.delta.table_sample import table_sample
 from planopt_assets.engine.delta.protocol import readable, writable
-from planopt_assets.errors import TableUnreadable
+from planopt_assets.errors import TableUnreachable, TableUnreadable
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.table_standing import STAGE, TableStanding, table_standings
-from planopt_assets.maintain.again import is_laid_out, proposed_again
+from planopt_assets.maintain.again import is_indexed, is_laid_out, proposed_again, with_lost_index
 from planopt_assets.maintain.growth import growth
 from planopt_assets.maintain.index import index_proposal
 from planopt_assets.maintain.markdown import markdown, numbers
@@ -105,11 +105,18 @@ def look_at(
     readiness = replace(readiness, input_fingerprint=standing.input_fingerprint)
     if workload.mode == "observe" or not readiness.ready or readiness.unknown_writer_features:
         return readiness, ()  # a table that is damaged, or that planopt may never write, is not laid out anew
-    subject = replace(_subject(workload, facts, log, scans, cores, now_ms), laid_out=is_laid_out(standing.actions))
-    proposals = [proposed_again(p, standing.actions, standing.verdicts) for p in layout_proposals(subject)]
-    indexed = index_proposal(subject) if workload.table(facts.name).index else None
-    if indexed is not None and not any(p.rewrites and p.columns for p in proposals):
-        proposals.append(indexed)
+    try:
+        subject = _subject(workload, facts, log, scans, cores, now_ms)
+    except TableUnreadable as error:
+        return _unreadable(standing, error), ()
+    subject = replace(subject, laid_out=is_laid_out(standing.actions))
+    actions = standing.actions
+    found = [proposed_again(p, actions, standing.verdicts) for p in layout_proposals(subject)]
+    proposals = [with_lost_index(p, actions) for p in found]
+    index = index_proposal(subject) if workload.table(facts.name).index else None
+    sorts = any(p.rewrites and p.columns for p in proposals)
+    if index is not None and not sorts and not is_indexed(index, actions, standing.all_proposals):
+        proposals.append(index)
     return readiness, tuple(proposals)
 
 
@@ -132,7 +139,9 @@ def _cores(snapshot: Snapshot, observation_ids: set[str]) -> int:
 
 def _unreadable(standing: TableStanding, error: TableUnreadable) -> TableReadiness:
     found = unreadable(standing.table, standing.location, error.what, error.fix, standing.read_by, standing.readiness)
-    return replace(found, input_fingerprint=standing.input_fingerprint)
+    # Storage that did not answer says nothing about the table: the next run asks again.
+    known = "" if isinstance(error, TableUnreachable) else standing.input_fingerprint
+    return replace(found, input_fingerprint=known)
 
 
 def _nothing_to_do(name: str, standing: TableStanding | None) -> StageResult:
