@@ -17,6 +17,7 @@ from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.budget import Clock
 from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.race import looked_error
 from planopt_assets.validate.round_order import round_order
 
 if TYPE_CHECKING:
@@ -113,6 +114,12 @@ class LayoutExperiment:
                 return verdict
             number += 1
 
+    @property
+    def error_spent(self) -> float:
+        """What the looks at clocks so far have spent of the error that the rules allow."""
+        pairs = min((len(one.pairs.pairs) for one in self.queries), default=0)
+        return looked_error(pairs, self._rules, done=True)
+
     def _next_round(self) -> list[Measured]:
         """Once the total is settled, only queries whose loss may be chance go on."""
         workload = self._workspace.workload
@@ -169,7 +176,8 @@ class LayoutExperiment:
 
     def _order(self, one: Measured, number: int) -> list[str]:
         """The arms of a round. Where this session has run the query on the table as it is, that needs no warm-up."""
-        ids, query, before = [arm.id for arm in one.arms], one.subject.query, one.subject.before
+        arms = [arm for arm in one.arms if number < 2 or arm != one.subject.original]  # one pair is enough for a note
+        ids, query, before = [arm.id for arm in arms], one.subject.query, one.subject.before
         if number:
             return round_order(ids, self._workspace.workload.seed, query.id, number)
         warm = one.results is not None and self._workspace.has_run(query, before)
@@ -192,6 +200,11 @@ class LayoutExperiment:
                 one.arms.remove(arm)  # it only tells whether the policy still helps
                 return None
             query = one.subject.query.id
+            if trial.status == "failed" and arm == one.subject.after:
+                # Storage that does not answer fails every arm: the table as it is runs once more, now.
+                asked = (one.subject.before, binding, number, position, f"{suffix}-control")
+                if one.runs.execute(*asked, warm_up=True)[0].counters is None:
+                    return unmeasured("inconclusive", f"{query} {how}, on the table as it is too")
             if arm == one.subject.before or trial.status == "tainted":
                 where = self._words[arm != one.subject.before]
                 return unmeasured("inconclusive", f"{query} {how} {where}")

@@ -58,14 +58,15 @@ def measured_read(
 
 
 def _best_policy(one: Measured, metric: str) -> str:
-    """Of the arms over the clone, the one that takes less on average."""
-    arms = [arm for arm in (one.subject.after, one.subject.original) if arm is not None]
-    means = {}
-    for arm in arms:
-        values = [p.totals(metric)[1] for p in one.runs.ledger.pairs(arm.id)]
-        if values:
-            means[arm.policy.id] = fmean(values)
-    return min(means, key=lambda policy: means[policy])
+    """Of the arms over the clone, the one that takes less. Original runs in one round, and is compared with that."""
+    after, original = one.subject.after, one.subject.original
+    if original is None:
+        return after.policy.id
+    ledger = one.runs.ledger
+    rounds = zip(ledger.pairs(after.id), ledger.pairs(original.id), strict=False)
+    sides = [(a.totals(metric)[1], o.totals(metric)[1]) for a, o in rounds]
+    better = bool(sides) and fmean(o for _, o in sides) < fmean(a for a, _ in sides)
+    return original.policy.id if better else after.policy.id
 
 
 def _saved(pairs: QueryPairs, name: str) -> float:
