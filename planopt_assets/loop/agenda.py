@@ -66,6 +66,13 @@ class TableItem:
     table: str
     step: Step
     layouts: tuple[tuple[str, Remembered], ...] = ()  # what is proposed, in words, and what is remembered of it
+    tried: bool = False  # whether the loop tries layouts of it
+
+    @property
+    def to_do(self) -> bool:
+        """It is looked at, or a layout of it is due to be tried: what is proven needs no rival."""
+        states = {known.state for _, known in self.layouts}
+        return self.step.needed or (self.tried and "due" in states and "proven" not in states)
 
     def facts(self) -> dict[str, Any]:
         """One object per table, as `--json` prints it."""
@@ -82,8 +89,8 @@ class Agenda:
 
     @property
     def tables(self) -> list[str]:
-        """The tables to look at."""
-        return [i.table for i in self.table_items if i.step.needed]
+        """The tables to look at, or to try a layout of."""
+        return [i.table for i in self.table_items if i.to_do]
 
     @property
     def queries(self) -> list[str]:
@@ -117,9 +124,13 @@ def agenda_of(
     items = tuple(_item(workload, snapshot, standing) for standing in found)
     # Without named queries all tables, also those that no query was seen to read.
     read = [t for t in (tables or {}).values() if not named or set(query_ids) & set(t.read_by)]
-    return Agenda(
-        items, tuple(replace(_table_item(t, items), layouts=_layouts(workload, snapshot, standings, t)) for t in read)
-    )
+    found_tables = []
+    for table in read:
+        item = _table_item(table, items)
+        layouts = _layouts(workload, snapshot, standings, table)
+        tried = workload.mode != "observe" and workload.table(table.table).maintain != "never"
+        found_tables.append(replace(item, layouts=layouts, tried=tried))
+    return Agenda(items, tuple(found_tables))
 
 
 def _layouts(

@@ -14,19 +14,24 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import MaintenanceRefused, TableReplaced, TableUnreadable
+from planopt_assets.loop.agenda import agenda_of
 from planopt_assets.loop.maintaining.layout_trial import Tried, all_or_none
 from planopt_assets.loop.maintaining.readers import readers_word
 from planopt_assets.loop.maintaining.remembering import proven_verdict, readers
-from planopt_assets.loop.run import Run, StageResult
+from planopt_assets.loop.run import Run, StageResult, read_standings
 from planopt_assets.loop.stages import maintain as stage
 from planopt_assets.loop.stages.maintain import maintain
+from planopt_assets.loop.stages.readiness import readiness
+from planopt_assets.loop.table_standing import table_standings
 from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
 from planopt_assets.model.workload import Maintenance, Query, Workload
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
+from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.no_spark import no_spark
 from planopt_tests.store.written import WrittenStore
@@ -184,6 +189,32 @@ def test_what_is_inconclusive_is_tried_again(workload: Workload, monkeypatch: py
     assert len(trials.asked) == 3
     maintained(monkeypatch, workload, "day", trials, who="ada", apply=False)
     assert len(trials.asked) == 4
+
+
+def to_do(workload: Workload) -> list[str]:
+    snapshot = Snapshot(workload.store, workload.name)
+    tables = table_standings(workload, snapshot, Pins())
+    standings = read_standings(workload, snapshot=snapshot)
+    return agenda_of(workload, snapshot, standings, ["q1", "q2"], tables=tables).tables
+
+
+def test_a_run_is_due_as_long_as_a_layout_is(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = Trials(lambda *_: "inconclusive")
+    readiness(run_of(workload, "look"), ["sales", "shops"])
+    assert to_do(workload) == []
+    propose(workload)
+    assert to_do(workload) == ["sales"]
+    never = replace(workload, tables=tuple(replace(t, maintain="never") for t in workload.tables))
+    assert to_do(never) == []
+    for night in range(3):
+        assert to_do(workload) == ["sales"]
+        maintained(monkeypatch, workload, f"night-{night}", trials)
+    assert to_do(workload) == []
+    propose(workload, action="zorder", columns=("shop",))
+    assert to_do(workload) == ["sales"]
+    maintained(monkeypatch, workload, "night-4", Trials(lambda *_: "accept"), apply=False)
+    propose(workload, action="zorder", columns=("id",))
+    assert to_do(workload) == []  # what is proven needs no rival
 
 
 def test_what_a_person_took_back_is_only_proposed(
