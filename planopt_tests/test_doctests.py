@@ -13,7 +13,18 @@ import planopt_assets
 
 pytestmark = pytest.mark.fast
 
-PURE = ("model", "observe", "decide", "replan", "validate", "promote", "workload", "store.lineage", "errors")
+PURE = (
+    "model",
+    "observe",
+    "decide",
+    "replan",
+    "validate",
+    "maintain",
+    "promote",
+    "workload",
+    "store.lineage",
+    "errors",
+)
 
 
 def pure_modules() -> list[str]:

@@ -32,13 +32,13 @@ def tables(
     from planopt_assets.report.tables import print_tables, table_facts
 
     loaded = load(workload)
-    seen = [_seen(loaded, standing, snapshot, verify) for standing, snapshot in _standings(loaded)]
-    found = [table_facts(readiness, proposals) for readiness, proposals in seen]
+    looked = [(_seen(loaded, standing, snapshot, verify), snapshot) for standing, snapshot in _standings(loaded)]
+    found = [table_facts(*seen, _known(loaded, seen, snapshot)) for seen, snapshot in looked]
     if as_json:
         print_json_list({"workload": loaded.name, "store": loaded.store}, "tables", found)
     else:
         print_tables(found)
-    if not all(readiness.ready for readiness, _ in seen):
+    if not all(readiness.ready for (readiness, _), _ in looked):
         raise typer.Exit(3)
 
 
@@ -55,7 +55,8 @@ def why_table(loaded: Any, name: str, *, as_json: bool) -> None:
             fix="it is named by Spark's catalog: run `planopt run` once for a query that reads it",
         )
     standing, snapshot = found[name]
-    facts = why_table_facts(standing, _seen(loaded, standing, snapshot, verify=False))
+    seen = _seen(loaded, standing, snapshot, verify=False)
+    facts = why_table_facts(standing, seen, _known(loaded, seen, snapshot))
     if as_json:
         print_json(facts)
     else:
@@ -74,11 +75,25 @@ def _standings(loaded: Any) -> list[tuple[Any, Any]]:
     return [(standing, snapshot) for standing in standings.values()]
 
 
+def _known(loaded: Any, seen: Seen, snapshot: Any) -> dict[str, Any]:
+    """Of each proposal that a trial has to prove: whether it is due, proven, waiting or taken back."""
+    from planopt_assets.loop.maintaining.readers import remembered_of
+    from planopt_assets.loop.run import read_standings
+
+    if not any(p.needs_proof for p in seen[1]):
+        return {}
+    standings = snapshot.once("standings", lambda: read_standings(loaded, snapshot=snapshot))
+    return remembered_of(loaded, snapshot, standings, seen[1])
+
+
 def _seen(loaded: Any, standing: Any, snapshot: Any, verify: bool) -> Seen:
     """What is stored, if the table and its queries are as they were then; else the table is looked at again."""
+    from datetime import UTC, datetime
+
     from planopt_assets.delta.damages import VERIFIED_BYTES
     from planopt_assets.loop.stages.readiness import look_at
 
     if standing.settled and not verify:
         return standing.readiness, standing.proposals
-    return look_at(loaded, snapshot, standing, most_bytes=None if verify else VERIFIED_BYTES)
+    most = None if verify else VERIFIED_BYTES
+    return look_at(loaded, snapshot, standing, now=datetime.now(UTC), most_bytes=most)

@@ -1,4 +1,4 @@
-"""The source Delta tables of the workload as external assets: planopt reads them and never writes them."""
+"""The source Delta tables of the workload as external assets, each with who may change its layout."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from planopt_assets.defs.code_location import CodeLocation
     from planopt_assets.loop.run import Run
     from planopt_assets.loop.tables_read import TableRead
-    from planopt_assets.model.workload import Table
+    from planopt_assets.model.workload import Maintain, Table
 
 PAGE = "workload.md"
 _SHOWN = 100  # readers by name
+_WRITTEN: dict[Maintain, str] = {
+    "never": "planopt reads it and never writes to it.",
+    "by_hand": "planopt reads it, and changes its layout only when a person asks for it.",
+    "auto": "planopt reads it, and may change its layout in mode `auto`, never its rows.",
+}
 
 
 def table_assets(location: CodeLocation) -> list[dg.AssetSpec]:
@@ -32,7 +37,7 @@ def table_assets(location: CodeLocation) -> list[dg.AssetSpec]:
             kinds={"deltalake"},
             owners=table.owners or location.owners,
             description=with_doc_link(
-                f"Delta table `{table.name}` of the workload file. planopt reads it and never writes to it. "
+                f"Delta table `{table.name}` of the workload file. {_WRITTEN[table.maintain]} "
                 "Version, rows, size and the queries that read it are under the newest observation.",
                 PAGE,
                 location.docs_url,

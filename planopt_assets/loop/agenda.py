@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.loop.exploring import next_decisions
+from planopt_assets.loop.maintaining.readers import remembered_of
 from planopt_assets.loop.priority import NO_PROMISE, Promise, in_order
 from planopt_assets.loop.standing import asked_for
 from planopt_assets.loop.steps import Step, planned_steps
@@ -16,6 +17,7 @@ from planopt_assets.promote.confirmation import cost_s
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.loop.table_standing import TableStanding
+    from planopt_assets.maintain.layout_memory import Remembered
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
@@ -59,14 +61,23 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class TableItem:
-    """One table: whether it is looked at again, and why."""
+    """One table: whether it is looked at again, and why; and what becomes of the layouts proposed for it."""
 
     table: str
     step: Step
+    layouts: tuple[tuple[str, Remembered], ...] = ()  # what is proposed, in words, and what is remembered of it
+    tried: bool = False  # whether the loop tries layouts of it
+
+    @property
+    def to_do(self) -> bool:
+        """It is looked at, or a layout of it is due to be tried: what is proven needs no rival."""
+        states = {known.state for _, known in self.layouts}
+        return self.step.needed or (self.tried and "due" in states and "proven" not in states)
 
     def facts(self) -> dict[str, Any]:
         """One object per table, as `--json` prints it."""
-        return {"table": self.table, "need": self.step.need, "why": self.step.why}
+        layouts = [{"layout": words, "state": known.state, "why": known.why} for words, known in self.layouts]
+        return {"table": self.table, "need": self.step.need, "why": self.step.why, "layouts": layouts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +89,8 @@ class Agenda:
 
     @property
     def tables(self) -> list[str]:
-        """The tables to look at."""
-        return [i.table for i in self.table_items if i.step.needed]
+        """The tables to look at, or to try a layout of."""
+        return [i.table for i in self.table_items if i.to_do]
 
     @property
     def queries(self) -> list[str]:
@@ -113,7 +124,20 @@ def agenda_of(
     items = tuple(_item(workload, snapshot, standing) for standing in found)
     # Without named queries all tables, also those that no query was seen to read.
     read = [t for t in (tables or {}).values() if not named or set(query_ids) & set(t.read_by)]
-    return Agenda(items, tuple(_table_item(table, items) for table in read))
+    found_tables = []
+    for table in read:
+        item = _table_item(table, items)
+        layouts = _layouts(workload, snapshot, standings, table)
+        tried = workload.mode != "observe" and workload.table(table.table).maintain != "never"
+        found_tables.append(replace(item, layouts=layouts, tried=tried))
+    return Agenda(items, tuple(found_tables))
+
+
+def _layouts(
+    workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing], table: TableStanding
+) -> tuple[tuple[str, Remembered], ...]:
+    known = remembered_of(workload, snapshot, standings, table.proposals)
+    return tuple((p.describe(), known[p.id]) for p in table.proposals if p.id in known)
 
 
 def _table_item(table: TableStanding, items: Sequence[Item]) -> TableItem:

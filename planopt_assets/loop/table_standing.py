@@ -58,8 +58,8 @@ class TableStanding:
 
         Layouts are alternatives: once one is on the table, the others were made for a table that is no more.
         """
-        last, done = self.readiness, {a.proposal_id for a in self.actions if a.applied}
-        made = [p for p in self.all_proposals if last is not None and p.stamp.run_id == last.stamp.run_id]
+        done = {a.proposal_id for a in self.actions if a.applied}
+        made = of_last_look(self.all_proposals, self.history) if self.history else []
         laid_out = any(p.id in done for p in made if p.needs_proof)
         return tuple(p for p in made if p.id not in done and not (laid_out and p.needs_proof))
 
@@ -82,9 +82,15 @@ class TableStanding:
         return Step(STAGE, "needed", "its queries, or the table itself, changed")
 
 
+def of_last_look(proposals: Sequence[LayoutProposal], looks: Sequence[TableReadiness]) -> list[LayoutProposal]:
+    """Without what an earlier look has proposed and the last one has not. A look and its proposals are of one run."""
+    earlier = {look.stamp.run_id for look in looks} - {look.stamp.run_id for look in looks[-1:]}
+    return [p for p in proposals if p.stamp.run_id not in earlier]
+
+
 def table_standings(workload: Workload, snapshot: Snapshot, pins: Pins) -> dict[str, TableStanding]:
     """All tables with a path; one that is known by Spark's catalog alone cannot be found without Spark."""
-    newest = _newest_observations(workload, snapshot)
+    newest = newest_observations(workload, snapshot)
     history = grouped(snapshot.read(READINESS), lambda r: r.table)
     proposals = grouped(snapshot.read(PROPOSALS), lambda p: p.table)
     verdicts = grouped(snapshot.read(LAYOUT_VERDICTS), lambda v: v.table)
@@ -111,7 +117,7 @@ def table_standings(workload: Workload, snapshot: Snapshot, pins: Pins) -> dict[
     return found
 
 
-def _newest_observations(workload: Workload, snapshot: Snapshot) -> list[PlanArtifact]:
+def newest_observations(workload: Workload, snapshot: Snapshot) -> list[PlanArtifact]:
     """Of each query of the workload, all bindings of the last run that captured it."""
     known = {q.id for q in workload.queries}
     captured = [a for a in artifacts_of(snapshot, None) if a.query_id in known and a.status == "captured"]
@@ -140,7 +146,8 @@ def _fingerprint(
     error: TableUnreadable | None,
     readers: Sequence[PlanArtifact],
 ) -> str:
-    """The hash of all that readiness and proposals are made of: the table, and what each query was seen to read."""
+    """The hash of all that readiness and proposals are made of: the table, what each query was seen to read, and
+    whether the workload file lets planopt propose at all, and indexes too."""
     rates: Mapping[str, float] = {q.id: float(q.runs_per_day) for q in workload.queries}
     return content_id(
         "tin",
@@ -150,6 +157,7 @@ def _fingerprint(
             else [table.name, error and error.code],
             "queries": sorted([a.query_id, a.binding, a.input_fingerprint, rates[a.query_id]] for a in readers),
             "master": workload.master,
+            "proposes": [workload.mode != "observe", table.index],
             "readiness": READINESS_VERSION,
         },
     )

@@ -56,6 +56,7 @@ class TrialRuns:
         self._rules, self._prefix = rules, trial_prefix
         self._observed_rows, self._observed_wall_s = tuple(observed_rows), tuple(observed_wall_s)
         self._in_order: dict[int, bool] = {}
+        self._promised: dict[int, bool] = {}
         self._look = look
 
     def execute(
@@ -141,7 +142,10 @@ class TrialRuns:
         return self._in_order[binding]
 
     def promises_order(self, binding: int) -> bool:
-        return self.workspace.promises_order(self.query, binding, self.baseline)
+        """Planned once: a plan tells, and planning a query of Delta tables is not free."""
+        if binding not in self._promised:
+            self._promised[binding] = self.workspace.promises_order(self.query, binding, self.baseline)
+        return self._promised[binding]
 
     def short(self, arm: Arm) -> str:
         """What trials of an arm have in their ids: its policy, and its tables where they are not the baseline's."""

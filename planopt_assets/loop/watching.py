@@ -17,6 +17,7 @@ from planopt_assets.promote.expiry import expired
 from planopt_assets.promote.transitions import Expire, Revert
 from planopt_assets.promote.watch import regression
 from planopt_assets.store.codecs.deciding import TRIALS
+from planopt_assets.store.codecs.maintaining import ACTIONS
 from planopt_assets.store.codecs.observing import EXECUTIONS, LAYOUTS
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Watch:
     def _expired(self, then: Sequence[PlanArtifact], now: Sequence[PlanArtifact]) -> str:
         if not then or not now or then[0].stamp.run_id == now[0].stamp.run_id:
             return ""
-        return expired(then, now, self._layouts_of(then), self._layouts_of(now))
+        return expired(then, now, self._layouts_of(then), self._layouts_of(now), self._clustered)
 
     def _proof(self, query_id: str) -> Verdict | None:
         """The newest accepted verdict that was not taken back: a policy proven again is measured by that."""
@@ -107,6 +108,8 @@ class Watch:
         }
         tables = self._snapshot.read(LAYOUTS, observation_id=compared) if compared else []
         self._tables = grouped(tables, lambda t: t.observation_id)
+        done = self._snapshot.read(ACTIONS, action="cluster", status="applied") if compared else []
+        self._clustered = {a.table for a in done}
 
     def _later(self, query_id: str) -> list[Execution]:
         """What ran under the policy in force since it was promoted."""

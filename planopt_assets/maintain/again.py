@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from planopt_assets.maintain.layout_memory import MOVED
 from planopt_assets.model.layout_proposal import REWRITES, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
@@ -19,6 +20,30 @@ def still_applied(actions: Sequence[MaintenanceAction]) -> list[MaintenanceActio
 def is_laid_out(actions: Sequence[MaintenanceAction]) -> bool:
     """Whether planopt has written the table's files anew, so that there is a layout to keep."""
     return any(a.action in REWRITES for a in still_applied(actions))
+
+
+def is_indexed(
+    proposal: LayoutProposal, actions: Sequence[MaintenanceAction], proposals: Sequence[LayoutProposal]
+) -> bool:
+    """Whether these bloom filters are in the files already: planopt wrote them last, and little was added since.
+
+    Worked: filters were written into 4 GB. At 5 GB they are there; at 7 GB most of the new files have none.
+    """
+    done = [a for a in still_applied(actions) if a.action in REWRITES]
+    made = {p.id: p.columns for p in proposals}
+    if not done or done[-1].action != "bloom" or made.get(done[-1].proposal_id) != proposal.columns:
+        return False
+    then = done[-1].bytes_after
+    return then is None or proposal.bytes_before <= MOVED * then
+
+
+def with_lost_index(proposal: LayoutProposal, actions: Sequence[MaintenanceAction]) -> LayoutProposal:
+    """The same rewrite; with a word to those who rely on bloom filters, where it leaves them out of the new files."""
+    done = [a for a in still_applied(actions) if a.action in REWRITES]
+    if not proposal.rewrites or proposal.action == "bloom" or not done or done[-1].action != "bloom":
+        return proposal
+    words = "files that it writes have no bloom filters; those are proposed again after it"
+    return replace(proposal, writers=f"{proposal.writers}; {words}" if proposal.writers else words)
 
 
 def proposed_again(

@@ -133,7 +133,9 @@ def _merged(subject: Subject, now: Layout) -> _Option | None:
         return None
     after = layout_of_bins(bins, now.ranges.scales)
     size = sum(f.bytes for f in rewritten)
-    weighed = _weighed(subject, now, after, round(size / subject.row_bytes * MERGE_ROW_NS))
+    grows = subject.grown.files or 0.0
+    back = (len(subject.files) - len(bins)) / grows if grows > 0 else None
+    weighed = _weighed(subject, now, after, round(size / subject.row_bytes * MERGE_ROW_NS), back)
     return _Option("compact", (), target, after, weighed, size)
 
 
@@ -173,7 +175,9 @@ def _sorted(subject: Subject, now: Layout, columns: tuple[str, ...], target: int
     return _Option(action, columns, target, after, weighed, subject.bytes)
 
 
-def _weighed(subject: Subject, now: Layout, after: Layout, rewrite_cpu_ns: int) -> Weighed:
+def _weighed(
+    subject: Subject, now: Layout, after: Layout, rewrite_cpu_ns: int, regrowth_days: float | None = None
+) -> Weighed:
     return weigh(
         subject.uses,
         subject.facts.version,
@@ -182,6 +186,7 @@ def _weighed(subject: Subject, now: Layout, after: Layout, rewrite_cpu_ns: int) 
         row_bytes=subject.row_bytes,
         rewrite_cpu_ns=rewrite_cpu_ns,
         grown=subject.grown,
+        regrowth_days=regrowth_days,
     )
 
 
@@ -198,8 +203,8 @@ def _proposal(subject: Subject, chosen: _Option, considered: Sequence[_Option]) 
         **weighed.arithmetic(),
         **{f"net_ns of {o.name}": round(o.weighed.net_ns) for o in best_of.values()},
     }
-    if subject.grown.files and chosen.action == "compact":
-        arithmetic["debt_is_back_after_days"] = (len(subject.files) - chosen.layout.files) / subject.grown.files
+    if weighed.regrowth_days is not None:
+        arithmetic["debt_is_back_after_days"] = weighed.regrowth_days
     return LayoutProposal(
         facts.name,
         facts.table_id,

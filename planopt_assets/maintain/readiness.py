@@ -20,7 +20,7 @@ from planopt_assets.model.table_readiness import (
     TableReadiness,
 )
 
-READINESS_VERSION = "2"
+READINESS_VERSION = "3"
 """Up when readiness or proposals say something else about the same table."""
 
 Uses = Mapping[str, tuple[str, ...]]
@@ -34,6 +34,7 @@ def table_readiness(
     uses: Uses,
     read_by: Sequence[str],
     cores: int,
+    now_ms: int,
     pinned: Sequence[int] = (),
     unknown_reader_features: tuple[str, ...] = (),
     unknown_writer_features: tuple[str, ...] = (),
@@ -46,7 +47,7 @@ def table_readiness(
     files = log.files
     size = sum(f.bytes for f in files)
     target = target_file_bytes(size, cores)
-    grown = growth(log.commits, len(files))
+    grown = growth(log.commits, len(files), now_ms=now_ms)
     partitions = _bytes_by_partition(files)
     integrity: Integrity = "damaged" if log.damages else "verified" if log.checked else "unknown"
     properties = dict(facts.properties)

@@ -9,6 +9,7 @@ from planopt_assets.decide.materiality import FLOOR_SHARE, HORIZON_DAYS
 from planopt_assets.decide.prices import CPU_PER_FILE_NS, CPU_PER_QUERY_NS
 from planopt_assets.maintain.growth import Growth, layout_lives_days
 from planopt_assets.maintain.layouts import Layout
+from planopt_assets.maintain.pay_back import break_even_days
 from planopt_assets.maintain.prices import QUERY_ROW_NS, SKIPPED_ROW_NS, TRIAL_EXECUTIONS
 from planopt_assets.maintain.table_use import QueryUse, ScanUse
 from planopt_assets.model.layout_proposal import ExpectedRead
@@ -23,6 +24,7 @@ class Weighed:
     rewrite_cpu_ns: int
     trial_cpu_ns: int
     days: float  # how long it counts: the horizon, or until writers have replaced the files
+    regrowth_days: float | None = None  # until there are as many files as before; None: they are not counted on
 
     @property
     def saving_ns_per_day(self) -> float:
@@ -30,18 +32,23 @@ class Weighed:
 
     @property
     def net_ns(self) -> float:
-        """What is left over the horizon, once the rewrite is paid."""
-        return self.saving_ns_per_day * self.days - self.rewrite_cpu_ns
+        """What is left over the horizon, once the rewrite is paid. It shrinks evenly while small files come back."""
+        days, back = self.days, self.regrowth_days
+        if back is not None:
+            days = min(days, back)
+            days -= days * days / (2 * back)
+        return self.saving_ns_per_day * days - self.rewrite_cpu_ns
 
     @property
     def break_even_days(self) -> float | None:
-        saving = self.saving_ns_per_day
-        return self.rewrite_cpu_ns / saving if saving > 0 else None
+        return break_even_days(self.rewrite_cpu_ns, self.saving_ns_per_day, self.regrowth_days)
 
     @property
     def pays(self) -> bool:
         """The saving exceeds the rewrite, once on the clone and once on the table, and the trial; and is no noise."""
-        enough = self.saving_ns_per_day >= FLOOR_SHARE * self.cost_before_ns_per_day
+        enough = (
+            self.saving_ns_per_day >= FLOOR_SHARE * self.cost_before_ns_per_day and self.break_even_days is not None
+        )
         return enough and self.net_ns > self.rewrite_cpu_ns + self.trial_cpu_ns
 
     def arithmetic(self) -> dict[str, int | float | str]:
@@ -66,6 +73,7 @@ def weigh(
     row_bytes: float,
     rewrite_cpu_ns: int,
     grown: Growth,
+    regrowth_days: float | None = None,
 ) -> Weighed:
     """The same queries on both layouts, at their declared rates.
 
@@ -73,14 +81,14 @@ def weigh(
     a day. Rewriting 1 M rows costs 2 s: it has paid after 0.4 days.
     """
     expected = tuple(_expected(use, version, before, after, row_bytes) for use in uses)
-    moved = [e for e in expected if e.saving_cpu_ns]
     lives = layout_lives_days(grown)
     return Weighed(
         expected,
         sum(_run_ns(e, row_bytes) * e.runs_per_day for e in expected),
         rewrite_cpu_ns,
-        round(TRIAL_EXECUTIONS * sum(_run_ns(e, row_bytes) for e in moved)),
+        round(TRIAL_EXECUTIONS * sum(_run_ns(e, row_bytes) for e in expected)),
         float(HORIZON_DAYS) if lives is None else min(HORIZON_DAYS, lives),
+        regrowth_days,
     )
 
 

@@ -99,6 +99,25 @@ class LayoutProposal:
         )
 
     @property
+    def layout_id(self) -> str:
+        """The same change of the same table, whatever its version: verdicts are remembered by it.
+
+        >>> now, later = (LayoutProposal("orders", "t-1", version, "compact") for version in (7, 8))
+        >>> now.id == later.id, now.layout_id == later.layout_id
+        (False, True)
+        """
+        return content_id(
+            "lyt",
+            {
+                "table_id": self.table_id,
+                "action": self.action,
+                "columns": list(self.columns),
+                "target_file_bytes": self.target_file_bytes,
+                "only_where": self.only_where,
+            },
+        )
+
+    @property
     def ref(self) -> str:
         """The table at the version that was looked at."""
         return f"{self.table}@v{self.version}"

@@ -94,6 +94,12 @@ class LayoutVerdict:
     judge_version: str | None = None
     trial_ids: tuple[str, ...] = ()
     input_fingerprints: tuple[str, ...] = ()  # of the queries that were measured
+    layout_id: str | None = None  # the change, whatever the version; None: stored by an older planopt, as the others
+    readers: str | None = None  # for whom it was judged: `maintain/layout_memory.py`
+    bytes_before: int | None = None
+    together: tuple[str, ...] = ()  # layout ids, its own too, where several were tried at once
+    error_available: float | None = None  # of the error budget of this action on this table
+    error_spent: float | None = None
     stamp: Stamp = field(default=NOT_STORED, compare=False)
 
     @property

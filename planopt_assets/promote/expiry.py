@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from planopt_assets.model.observation import PlanArtifact
 from planopt_assets.model.table_layout import Layout
 
 Layouts = Mapping[str, Layout]
 """Layout by table name. A table without a recorded layout is left out."""
+CLUSTERED = "clustered by"
+SET_BY_PLANOPT = frozenset({"delta.autoOptimize.optimizeWrite", "delta.dataSkippingStatsColumns"})
+"""Properties that come with a layout of planopt's own: the new version is validated again, and no policy is lost."""
 
 
 def expired(
@@ -16,11 +19,13 @@ def expired(
     after: Sequence[PlanArtifact],
     layouts_before: Layouts | None = None,
     layouts_after: Layouts | None = None,
+    clustered: Collection[str] = (),
 ) -> str:
     """Why evidence from `before` no longer applies to `after`. Empty if it does.
 
     There is one artifact per binding. A fact that is missing on one side is not compared. New rows in a table, comments
-    and other formatting of the query expire nothing.
+    and other formatting of the query expire nothing; nor does what planopt's own layouts set. `clustered` are tables
+    whose clustering columns it has changed.
     """
     then, now = before[0], after[0]
     if _differ(then.canonical_fingerprint, now.canonical_fingerprint):
@@ -29,7 +34,7 @@ def expired(
         return "the parameters of the query changed"
     if words := _engine(then.engine, now.engine):
         return words
-    if words := _layout(layouts_before or {}, layouts_after or {}):
+    if words := _layout(layouts_before or {}, layouts_after or {}, clustered):
         return words
     if _differ(then.contract_hash, now.contract_hash):
         return "the schema or constraints of its tables changed"
@@ -56,9 +61,10 @@ def _engine(then: str | None, now: str | None) -> str:
     return f"the engine changed: {', '.join(gone)} is {', '.join(new)} now"
 
 
-def _layout(before: Layouts, after: Layouts) -> str:
+def _layout(before: Layouts, after: Layouts, clustered: Collection[str]) -> str:
     for table in sorted(before.keys() & after.keys()):
-        for part in sorted({*before[table], *after[table]}):
+        own = {*SET_BY_PLANOPT, CLUSTERED} if table in clustered else SET_BY_PLANOPT
+        for part in sorted({*before[table], *after[table]} - own):
             was, new = before[table].get(part, "not set"), after[table].get(part, "not set")
             if was != new:
                 return f"the layout of {table} changed: {part} was {was} and is {new}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.report.columns import Cell, print_columns
@@ -11,16 +12,20 @@ from planopt_assets.report.terminal import console
 
 if TYPE_CHECKING:
     from planopt_assets.loop.table_standing import TableStanding
+    from planopt_assets.maintain.layout_memory import Remembered
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.layout_verdict import LayoutVerdict
     from planopt_assets.model.table_readiness import TableReadiness
 
 Seen = tuple["TableReadiness", Sequence["LayoutProposal"]]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SEVERITIES = {"error": "red", "warning": "yellow", "note": "dim"}
 
 
-def table_facts(readiness: TableReadiness, proposals: Sequence[LayoutProposal]) -> dict[str, Any]:
-    """One object per table, as `planopt tables --json` prints it."""
+def table_facts(
+    readiness: TableReadiness, proposals: Sequence[LayoutProposal], known: Mapping[str, Remembered] = NOTHING
+) -> dict[str, Any]:
+    """One object per table, as `planopt tables --json` prints it; `known` is what is remembered of proposals, by id."""
     return {
         "table": readiness.table,
         "version": readiness.version,
@@ -32,15 +37,15 @@ def table_facts(readiness: TableReadiness, proposals: Sequence[LayoutProposal]) 
         "debt_files": readiness.debt,
         "read_by": list(readiness.read_by),
         "findings": [asdict(f) for f in readiness.findings],
-        "proposals": [_proposal(p) for p in proposals],
+        "proposals": [_proposal(p, known.get(p.id)) for p in proposals],
     }
 
 
-def why_table_facts(standing: TableStanding, seen: Seen) -> dict[str, Any]:
+def why_table_facts(standing: TableStanding, seen: Seen, known: Mapping[str, Remembered] = NOTHING) -> dict[str, Any]:
     """The same with all details: columns, sizes, growth, earlier looks, verdicts and actions."""
     readiness, proposals = seen
     return {
-        **table_facts(readiness, proposals),
+        **table_facts(readiness, proposals, known),
         "location": readiness.location,
         "sizes": [asdict(s) for s in readiness.sizes],
         "columns": [asdict(c) for c in readiness.columns],
@@ -115,6 +120,9 @@ def _print_proposal(proposal: Mapping[str, Any]) -> None:
     out = console()
     even = "" if proposal["break_even_days"] is None else f"; break-even after {proposal['break_even_days']:.1f} days"
     out.print(f"\nproposed {proposal['words']}: {proposal['reason']}{even}", markup=False, soft_wrap=True)
+    if proposal["state"]:
+        said = f"{proposal['state'].replace('_', ' ')}: {proposal['state_why']}"
+        out.print(f"           {said}", markup=False, soft_wrap=True)
     if proposal["writers"]:
         out.print(f"           writers: {proposal['writers']}", markup=False, soft_wrap=True)
     rows = [
@@ -163,14 +171,25 @@ def _row(facts: Mapping[str, Any]) -> list[str | Cell]:
         _number(facts["files"]),
         _number(facts["debt_files"]),
         ", ".join(facts["read_by"]) or "-",
-        "; ".join(p["words"] for p in facts["proposals"]) or "-",
+        "; ".join(map(_proposed, facts["proposals"])) or "-",
         Cell(said or "ready", _SEVERITIES.get(worst, "green")),
     ]
 
 
-def _proposal(proposal: LayoutProposal) -> dict[str, Any]:
+def _proposed(proposal: Mapping[str, Any]) -> str:
+    """With the reason why it is not tried, if it is not: `planopt why TABLE` has all of it."""
+    if proposal["state"] in (None, "due"):
+        return str(proposal["words"])
+    said = proposal["state_why"].partition(":")[0] if proposal["state"] != "proven" else "proven"
+    return f"{proposal['words']} ({said})"
+
+
+def _proposal(proposal: LayoutProposal, known: Remembered | None) -> dict[str, Any]:
     return {
         "id": proposal.id,
+        "state": known.state if known else None,
+        "state_why": known.why if known else None,
+        "error_budget": known.error.facts() if known else None,
         "words": proposal.describe(),
         "action": proposal.action,
         "columns": list(proposal.columns),

@@ -114,6 +114,8 @@ def print_agenda(agenda: Agenda, cost: RunCost) -> None:
     if looked_at:
         _out().print()
         print_columns(_out(), ("table", "readiness", "why"), looked_at)
+    for words, known in [layout for i in agenda.table_items for layout in i.layouts]:
+        _out().print(f"\n{words}: {known.state.replace('_', ' ')}: {known.why}", markup=False, soft_wrap=True)
     if cost.at_most_s or cost.not_now:
         _out().print(f"\n{cost.describe()}", markup=False, soft_wrap=True)
     if not agenda.queries and not agenda.tables:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop.maintaining.remembering import memory
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
@@ -102,3 +104,31 @@ def test_the_plan_of_a_run_names_tables_that_were_never_looked_at(planopt: Plano
     workload = load_workload(folder / "planopt.yaml")
     readiness(Run(Workspace(workload, no_spark), "run-1"), ["sales", "shops"])
     assert {t["need"] for t in planopt("plan", "--json").facts["tables"]} == {"done"}
+
+
+def test_a_layout_that_is_not_tried_says_why_wherever_it_is_shown(planopt: Planopt, folder: Path) -> None:
+    run = Run(Workspace(load_workload(folder / "planopt.yaml"), no_spark), "run-1")
+    readiness(run, ["sales"])
+    facts = run.workspace.pins.facts("sales", str(folder / "data" / "sales"))
+    merge = LayoutProposal("sales", facts.table_id, facts.version, "compact", reason="small files")
+    no = LayoutVerdict("ver-1", merge.id, "sales", facts.table_id, 0, "reject", "veto of by_shop", True)
+    known = replace(no, layout_id=merge.layout_id, readers=memory(run, "sales").readers)
+    run.append("maintain", {PROPOSALS: [merge], LAYOUT_VERDICTS: [known]})
+    words = "rejected on these readers: veto of by_shop; tried again when a reader, a rate or a limit changes"
+    assert "compact sales (rejected on these readers)" in planopt("tables").out
+    assert f"waits: {words}" in planopt("why", "sales").out
+    assert f"compact sales: waits: {words}" in planopt("plan").out
+    (sales,) = [t for t in planopt("plan", "--json").facts["tables"] if t["table"] == "sales"]
+    assert [(layout["layout"], layout["state"]) for layout in sales["layouts"]] == [("compact sales", "waits")]
+    (told,) = planopt("why", "sales", "--json").facts["proposals"]
+    assert (told["state"], told["error_budget"]["trials"]) == ("waits", 0)
+
+
+def test_maintain_looks_first_at_a_table_for_which_nothing_is_proposed(planopt: Planopt, folder: Path) -> None:
+    """A table that is written all day never has the version that was looked at."""
+    said = planopt("maintain", "sales", "--apply")
+    assert (said.code, "no layout is proposed for the table as it is" in said.out) == (0, True)
+    assert {t["table"]: t["need"] for t in planopt("plan", "--json").facts["tables"]} == {
+        "sales": "done",
+        "shops": "needed",
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def readiness(table: Path, most_bytes: int | None = None) -> TableReadiness:
     workload = Workload("w", table / "planopt.yaml", str(table.parent / "store"), (Table("t", str(table)),), ())
     snapshot = Snapshot(workload.store, workload.name)
     standing = table_standings(workload, snapshot, Pins())["t"]
-    return look_at(workload, snapshot, standing, most_bytes=most_bytes)[0]
+    return look_at(workload, snapshot, standing, now=datetime.now(UTC), most_bytes=most_bytes)[0]
 
 
 def rows_in_spark(spark: SparkSession, table: Path) -> int:

@@ -24,6 +24,7 @@ from planopt_assets.errors import MaintenanceRefused, TableReplaced, UndoRefused
 from planopt_assets.loop.maintaining import layout_trial
 from planopt_assets.loop.maintaining.apply import apply_layout
 from planopt_assets.loop.maintaining.layout_trial import try_layouts
+from planopt_assets.loop.maintaining.remembering import memory
 from planopt_assets.loop.maintaining.undo import undo_layout
 from planopt_assets.loop.maintaining.vacuum import vacuum_table
 from planopt_assets.loop.run import Run
@@ -34,6 +35,7 @@ from planopt_assets.model.maintenance_action import MaintenanceAction
 from planopt_assets.model.workload import Maintenance, Query, Workload
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_TRIALS, LAYOUT_VERDICTS, PROPOSALS
 from planopt_assets.store.crash_points import EXIT_CODE, VARIABLE
+from planopt_assets.workload.load import load_workload
 from planopt_tests.conftest import make_tables, workload_of, write_workload_file
 from planopt_tests.engine.test_layouts_in_spark import append, bytes_of, files_of, rows
 from planopt_tests.lenient import LENIENT
@@ -321,10 +323,12 @@ def test_merging_is_tried_where_a_better_layout_is_refused_and_with_all_tables_a
     done = maintain(run, ["sales", "shops"])
     assert [r.summary.split(":")[0] for r in done] == ["applied", "applied"]
     verdicts = run.store.newest().read(LAYOUT_VERDICTS)
-    assert {(v.table, v.proposal_id, v.outcome) for v in verdicts} == {
-        ("sales", merge.id, "accept"),
-        ("shops", other.id, "accept"),
-    }
+    assert [(v.table, v.proposal_id, v.outcome, len(v.together)) for v in verdicts] == [
+        ("sales", clustered.id, "reject", 2),
+        ("shops", other.id, "reject", 2),
+        ("sales", merge.id, "accept", 2),
+        ("shops", other.id, "accept", 2),
+    ]
     assert files_of(folder / "data" / "sales") == 1
     run.workspace.close()
 
@@ -332,11 +336,22 @@ def test_merging_is_tried_where_a_better_layout_is_refused_and_with_all_tables_a
 # Killed
 
 
-def planopt(folder: Path, *arguments: str, crash: str = "") -> subprocess.CompletedProcess[str]:
+def workload_file(folder: Path) -> Path:
     queries = "\n".join(f"  - {{id: {q}, sql: {sql!r}, runs_per_day: 1000}}" for q, sql in QUERIES.items())
     file = write_workload_file(folder, queries)
     file.write_text(file.read_text().replace("  sales: data/sales", "  sales: {path: data/sales, maintain: auto}"))
-    words = ["maintain", "sales", *arguments, "-w", str(file)]
+    return file
+
+
+def prove_for(file: Path) -> None:
+    """The same verdict for the readers of the file: their limits are others than those of the tests."""
+    run = new_run(load_workload(file))
+    (verdict,) = run.snapshot.read(LAYOUT_VERDICTS)
+    run.append("prove", {LAYOUT_VERDICTS: [replace(verdict, id="ver-file", readers=memory(run, "sales").readers)]})
+
+
+def planopt(folder: Path, *arguments: str, crash: str = "") -> subprocess.CompletedProcess[str]:
+    words = ["maintain", "sales", *arguments, "-w", str(workload_file(folder))]
     return lenient_planopt(*words, cwd=folder, env={**os.environ, VARIABLE: crash})
 
 
@@ -356,6 +371,7 @@ def test_killed_in_a_trial_or_its_clean_up_the_next_start_is_clean(observed: Pat
 def test_killed_after_the_commit_the_action_is_neither_lost_nor_done_twice(spark, folder: Path) -> None:
     sales = folder / "data" / "sales"
     expected = rows(spark, sales)
+    prove_for(workload_file(folder))
     done = planopt(folder, "--apply", crash="after_layout_commit")
     assert done.returncode == EXIT_CODE, done.stderr
     assert files_of(sales) == 1

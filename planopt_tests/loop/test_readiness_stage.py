@@ -14,14 +14,21 @@ from deltalake import write_deltalake
 
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.errors import TableUnreachable
 from planopt_assets.loop.agenda import agenda_of
 from planopt_assets.loop.run import Run, StageResult, read_standings
+from planopt_assets.loop.stages import readiness as stage
+from planopt_assets.loop.stages.maintain import open_proposals
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.table_gates import table_ready
-from planopt_assets.loop.table_standing import TableStanding, table_standings
+from planopt_assets.loop.table_standing import TableStanding, of_last_look, table_standings
+from planopt_assets.maintain.readiness import unreadable
+from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_assets.model.maintenance_action import MaintenanceAction
+from planopt_assets.model.stamp import Stamp
+from planopt_assets.model.table_sample import TableSample
 from planopt_assets.model.workload import Query, Table, Workload
-from planopt_assets.store.codecs.maintaining import ACTIONS
+from planopt_assets.store.codecs.maintaining import ACTIONS, PROPOSALS
 from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.no_spark import no_spark
@@ -138,6 +145,21 @@ def test_a_missing_table_is_found_missing(workload: Workload) -> None:
     assert table_ready(standings(gone)["gone"]).severe
 
 
+def test_a_data_file_out_of_reach_is_the_error_of_its_table_alone(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(folder: Any, facts: Any, *_: Any) -> Any:
+        if facts.name == "sales":
+            raise TableUnreachable("/sales was not read: HTTP 503", where="table sales", fix="run again")
+        return TableSample({}, [])
+
+    monkeypatch.setattr(stage, "table_sample", unreachable)
+    done = look(workload, "run-2")
+    assert done["shops"].changed
+    assert table_ready(standings(workload)["sales"]).severe
+    assert standings(workload)["sales"].step.need == "needed"  # the storage may answer the next time
+
+
 def test_a_log_whose_end_was_lost_between_two_looks_is_an_error(workload: Workload) -> None:
     """Without checksum files nothing in the log itself tells: only what planopt saw before does."""
     look(workload, "run-2")
@@ -172,6 +194,42 @@ def test_a_workload_that_only_looks_proposes_nothing(workload: Workload) -> None
     look(only_looks, "run-2")
     assert standings(only_looks)["sales"].readiness is not None
     assert standings(only_looks)["sales"].proposals == ()
+
+
+def with_index(workload: Workload, index: bool) -> Workload:
+    return replace(workload, tables=tuple(replace(t, index=index) for t in workload.tables))
+
+
+def test_a_workload_that_may_propose_from_now_on_looks_again(workload: Workload) -> None:
+    look(replace(workload, mode="observe"), "run-2")
+    assert standings(workload)["sales"].step.need == "needed"
+    look(workload, "run-3")
+    assert standings(workload)["sales"].proposals != ()
+    assert standings(replace(workload, mode="auto"))["sales"].step.need == "done"  # it was proposed already
+
+
+def test_a_table_is_looked_at_again_when_indexes_are_allowed_or_no_longer(workload: Workload) -> None:
+    look(workload, "run-2")
+    assert standings(with_index(workload, True))["sales"].step.need == "needed"
+    look(with_index(workload, True), "run-3")
+    assert standings(workload)["sales"].step.need == "needed"
+
+
+def test_only_what_the_last_look_proposed_is_open(workload: Workload) -> None:
+    bloom = LayoutProposal("sales", "t-1", 39, "bloom", columns=("id",), stamp=Stamp("run-1"))
+    seen = [replace(unreadable("sales", "/sales", "gone", "", (), None), stamp=Stamp(f"run-{n}")) for n in (1, 2)]
+    assert of_last_look([bloom], seen[:1]) == [bloom]
+    assert of_last_look([bloom], seen) == []
+    assert of_last_look([bloom], ()) == [bloom]
+
+
+def test_a_stored_index_is_not_tried_once_it_is_no_longer_allowed(workload: Workload) -> None:
+    pinned = next(t for t in Workspace(workload, no_spark).tables if t.name == "sales")
+    bloom = LayoutProposal("sales", pinned.table_id, pinned.version, "bloom", columns=("id",), reason="lookups")
+    allowed = Run(Workspace(with_index(workload, True), no_spark), "run-2")
+    allowed.append("propose", {PROPOSALS: [bloom]})
+    assert open_proposals(allowed, "sales") == [bloom]
+    assert open_proposals(Run(Workspace(workload, no_spark), "run-3"), "sales") == []
 
 
 def test_what_was_applied_is_no_longer_proposed(workload: Workload) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from planopt_assets.maintain.again import proposed_again
+from planopt_assets.maintain.again import is_indexed, proposed_again, with_lost_index
 from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
@@ -34,3 +36,24 @@ def test_the_last_gain_is_part_of_the_reason() -> None:
 )
 def test_without_a_gain_that_stands_nothing_is_added(actions: list[MaintenanceAction]) -> None:
     assert proposed_again(PROPOSAL, actions, [VERDICT]) == PROPOSAL
+
+
+INDEX = LayoutProposal("t", "x", 30, "bloom", ("key",), bytes_before=4_000)
+INDEXED = MaintenanceAction("mnt-5", "t", "x", "bloom", "applied", "", INDEX.id, bytes_after=4_000)
+
+
+def test_filters_that_are_there_are_not_proposed_again() -> None:
+    later = replace(INDEX, version=40, bytes_before=5_000)
+    assert is_indexed(later, [INDEXED], [INDEX])
+    assert not is_indexed(replace(later, bytes_before=7_000), [INDEXED], [INDEX])  # most new files have none
+    assert not is_indexed(replace(later, columns=("other",)), [INDEXED], [INDEX])
+    assert not is_indexed(later, [INDEXED, DONE], [INDEX])  # merged files have none
+    undone = MaintenanceAction("mnt-6", "t", "x", "restore", "undone", "", undoes="mnt-5")
+    assert not is_indexed(later, [INDEXED, undone], [INDEX])
+
+
+def test_a_rewrite_that_drops_filters_says_so() -> None:
+    words = "files that it writes have no bloom filters; those are proposed again after it"
+    assert with_lost_index(PROPOSAL, [INDEXED]).writers == words
+    assert with_lost_index(PROPOSAL, [INDEXED, DONE]) == PROPOSAL
+    assert with_lost_index(INDEX, [INDEXED]) == INDEX

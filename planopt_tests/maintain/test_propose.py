@@ -139,12 +139,31 @@ def test_properties_keep_a_layout_that_is_there_and_are_not_proposed_without_one
     assert [p.action for p in layout_proposals(replace(large, laid_out=True))] == ["properties"]
 
 
+def test_files_that_come_back_shorten_what_a_compaction_is_worth() -> None:
+    """The break-even of a proposal counts with the growth that its trial will charge."""
+    often = use("sum_all", runs=2_400.0)
+    (still,) = layout_proposals(subject(often))
+    (growing,) = layout_proposals(subject(often, grown=Growth(days=2.0, files=14.0)))
+    assert still.break_even_days is not None
+    assert growing.break_even_days is not None
+    assert growing.break_even_days > still.break_even_days
+    assert layout_proposals(subject(often, grown=Growth(days=2.0, files=2_000.0))) == ()  # it never pays
+
+
+def test_a_trial_runs_every_reader_also_those_that_gain_nothing() -> None:
+    few, more = (
+        dict(layout_proposals(subject(POINT, *others))[0].arithmetic)["trial_cpu_ns"]
+        for others in ((), (use("latest", "day = 63", runs=0.01),))
+    )
+    assert more > few
+
+
 def test_a_table_that_is_replaced_every_few_hours_is_not_rewritten() -> None:
     assert layout_proposals(subject(POINT, grown=Growth(days=2.0, replaced_share=20.0))) == ()
 
 
 def test_growth_says_when_the_debt_is_back() -> None:
-    (proposal,) = layout_proposals(subject(use("sum_all"), grown=Growth(days=2.0, files=14.0)))
+    (proposal,) = layout_proposals(subject(use("sum_all", runs=2_400.0), grown=Growth(days=2.0, files=14.0)))
     assert dict(proposal.arithmetic)["debt_is_back_after_days"] == pytest.approx((64 - proposal.files_after) / 14)
 
 

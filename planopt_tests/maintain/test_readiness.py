@@ -28,7 +28,14 @@ def file(place: int, size: int = MIB, **changes: Any) -> DataFile:
 
 
 def ready(log: TableLog, **changes: Any) -> TableReadiness:
-    known: dict[str, Any] = {"facts": facts(), "uses": USES, "read_by": ["q2", "q1"], "cores": 2, **changes}
+    known: dict[str, Any] = {
+        "facts": facts(),
+        "uses": USES,
+        "read_by": ["q2", "q1"],
+        "cores": 2,
+        "now_ms": 0,
+        **changes,
+    }
     return table_readiness(known.pop("facts"), log, **known)
 
 
@@ -87,9 +94,18 @@ def test_many_deleted_rows_are_a_debt_too() -> None:
 
 def test_growth_is_measured_over_the_commits_and_unknown_below_an_hour() -> None:
     hourly = tuple(Commit(v, v * HOUR, "WRITE", 2, 10) for v in range(13))
-    found = ready(TableLog((file(0),), commits=hourly))
+    found = ready(TableLog((file(0),), commits=hourly), now_ms=12 * HOUR)
     assert (found.growth_days, found.commits_per_day, found.files_per_day, found.bytes_per_day) == (0.5, 24, 48, 240)
     assert ready(TableLog((file(0),), commits=hourly[:1])).files_per_day is None
+
+
+def test_a_table_that_was_loaded_long_ago_and_left_alone_does_not_grow() -> None:
+    """266 appends in 90 minutes are 4,240 files a day while they last, and less than one a day a year later."""
+    load = tuple(Commit(v, v * 90 * 60_000 // 265, "WRITE", 1, 10) for v in range(266))
+    log = TableLog((file(0),), commits=load)
+    assert ready(log, now_ms=load[-1].at_ms).files_per_day == pytest.approx(4240)
+    assert ready(log, now_ms=365 * 24 * HOUR).files_per_day == pytest.approx(265 / 365)
+    assert ready(log, now_ms=0).files_per_day == pytest.approx(4240)  # the writer's clock is ahead
 
 
 def test_a_long_tail_of_the_log_is_found() -> None:

@@ -97,6 +97,22 @@ def test_what_moves_no_file_is_no_layout(changes: Row) -> None:
     assert expired([seen()], [seen()], orders(), orders(**changes)) == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("delta.autoOptimize.optimizeWrite", "true"), ("delta.dataSkippingStatsColumns", "id,day")],
+)
+def test_what_planopt_itself_sets_with_a_layout_ends_no_evidence(name: str, value: str) -> None:
+    assert expired([seen()], [seen()], orders(), orders(properties=((name, value),))) == ""
+    older = {"orders": {name: value}}  # as stored before
+    assert expired([seen()], [seen()], older, orders()) == ""
+
+
+def test_clustering_by_planopt_ends_no_evidence() -> None:
+    before, after = orders(clustering_columns=("id",)), orders(clustering_columns=("day",))
+    assert expired([seen()], [seen()], before, after, ["orders"]) == ""
+    assert expired([seen()], [seen()], before, after, ["sales"]) != ""
+
+
 def test_the_order_of_bindings_does_not_matter_but_one_more_does() -> None:
     one, two = seen(parameters='{"n": 1}'), seen(binding=1, parameters='{"n": 2}')
     swapped = [seen(parameters='{"n": 2}'), seen(binding=1, parameters='{"n": 1}')]

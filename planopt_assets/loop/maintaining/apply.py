@@ -14,16 +14,16 @@ from planopt_assets.engine.delta.rewriting import rewrite
 from planopt_assets.engine.delta.table_size import table_size
 from planopt_assets.errors import MaintenanceRefused, PlanoptError, TableReplaced
 from planopt_assets.loop.maintaining.records import keep_action
+from planopt_assets.loop.maintaining.remembering import proven_verdict
 from planopt_assets.maintain.permission import for_a_person, may_not_write
 from planopt_assets.maintain.retention import FILES, hours
 from planopt_assets.model.maintenance_action import ActionStatus, MaintenanceAction
-from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS
+from planopt_assets.store.codecs.maintaining import ACTIONS
 from planopt_assets.store.crash_points import reached
 
 if TYPE_CHECKING:
     from planopt_assets.loop.run import Run
     from planopt_assets.model.layout_proposal import LayoutProposal
-    from planopt_assets.model.layout_verdict import LayoutVerdict
     from planopt_assets.model.table_facts import TableFacts
     from planopt_assets.model.workload import Table
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 def apply_layout(run: Run, proposal: LayoutProposal, *, who: str | None = None) -> MaintenanceAction:
     """Put a layout on its table and store what was done; `who` is the person who asked, None is automation.
 
-    Refused unless the newest verdict on exactly this proposal is an accept, the table is still the one that was
-    tried, and the workload file lets planopt write to it. A checkpoint and table properties need no verdict. What goes
-    wrong is stored too, and raised.
+    Refused unless the layout is proven for its readers of today, the table is still the one that was tried, and the
+    workload file lets planopt write to it. A checkpoint and table properties need no verdict. What goes wrong is stored
+    too, and raised.
     """
     action = _begun(run, proposal, who)
     try:
         if proposal.needs_proof:
-            action = replace(action, verdict_id=_proven(run, proposal, by_hand=who is not None).id)
+            action = replace(action, verdict_id=proven_verdict(run, proposal, by_hand=who is not None).id)
         elif who is None and (why := for_a_person(proposal.action)):
             fix = f"planopt maintain {proposal.table} --apply"
             raise MaintenanceRefused(why, where=f"table {proposal.table}", fix=fix)
@@ -64,23 +64,6 @@ def _begun(run: Run, proposal: LayoutProposal, who: str | None) -> MaintenanceAc
         proposal_id=proposal.id,
         who=who,
     )
-
-
-def _proven(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> LayoutVerdict:
-    """The newest verdict, read at this moment: what was known when the run began may be old."""
-    found = run.store.newest().read(LAYOUT_VERDICTS, proposal_id=proposal.id)
-    where, fix = f"table {proposal.table}", f"planopt maintain {proposal.table} tries it first"
-    if not found:
-        raise MaintenanceRefused("the layout was never tried", where=where, fix=fix)
-    if not found[-1].accepted:
-        raise MaintenanceRefused(f"its trial says {found[-1].outcome}: {found[-1].reason}", where=where, fix=fix)
-    if found[-1].subset and not by_hand:
-        raise MaintenanceRefused(
-            f"it was tried on {found[-1].subset} only: that is for a person to decide",
-            where=where,
-            fix=f"planopt maintain {proposal.table} --apply",
-        )
-    return found[-1]
 
 
 def _may_write(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> str:

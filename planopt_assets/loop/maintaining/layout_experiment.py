@@ -17,11 +17,12 @@ from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.budget import Clock
 from planopt_assets.validate.judge_rules import Rules
+from planopt_assets.validate.race import looked_error
 from planopt_assets.validate.round_order import round_order
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace
-    from planopt_assets.model.workload import Query
+    from planopt_assets.model.workload import Budgets, Query
 
 MAX_ROUNDS = 9  # a layout changes what all queries read: what nine rounds do not show is not worth a rewrite
 
@@ -79,8 +80,7 @@ class LayoutExperiment:
         given = rules or Rules()
         # One dear run of one query vetoes nothing: the others may gain.
         self._rules = replace(given, max_pairs=min(given.max_pairs, MAX_ROUNDS), outdone_factor=math.inf)
-        # The clock runs for all queries while one is measured.
-        budgets = replace(workspace.workload.budgets, per_query=workspace.workload.budgets.per_query * len(subjects))
+        budgets = _for_all(workspace.workload.budgets, len(subjects))
         self.queries = [
             Measured(
                 subject,
@@ -114,6 +114,12 @@ class LayoutExperiment:
                 return verdict
             number += 1
 
+    @property
+    def error_spent(self) -> float:
+        """What the looks at clocks so far have spent of the error that the rules allow."""
+        pairs = min((len(one.pairs.pairs) for one in self.queries), default=0)
+        return looked_error(pairs, self._rules, done=True)
+
     def _next_round(self) -> list[Measured]:
         """Once the total is settled, only queries whose loss may be chance go on."""
         workload = self._workspace.workload
@@ -121,8 +127,8 @@ class LayoutExperiment:
         return [one for one in self.queries if one.subject.query.id in going_on]
 
     def _judged(self, number: int) -> Judgement | None:
-        """Every query has had its round; the last word is asked for when rounds or time are spent."""
-        over = any(one.runs.budget.left(arm.id) <= 0 for one in self.queries for arm in one.arms)
+        """The last word is asked for when rounds or time are spent. A round that time ended is not counted."""
+        over = any(_is_spent(one, arm) for one in self.queries for arm in (one.subject.before, one.subject.after))
         if number == 0 and not over:
             return None
         verdict = judge_workload(
@@ -170,7 +176,8 @@ class LayoutExperiment:
 
     def _order(self, one: Measured, number: int) -> list[str]:
         """The arms of a round. Where this session has run the query on the table as it is, that needs no warm-up."""
-        ids, query, before = [arm.id for arm in one.arms], one.subject.query, one.subject.before
+        arms = [arm for arm in one.arms if number < 2 or arm != one.subject.original]  # one pair is enough for a note
+        ids, query, before = [arm.id for arm in arms], one.subject.query, one.subject.before
         if number:
             return round_order(ids, self._workspace.workload.seed, query.id, number)
         warm = one.results is not None and self._workspace.has_run(query, before)
@@ -179,21 +186,37 @@ class LayoutExperiment:
     def _run_arm(self, one: Measured, arm: Arm, number: int, position: int, *, warm_up: bool) -> Judgement | None:
         for binding in range(len(one.subject.query.bindings)):
             for again in range(self._rules.repeats + 1):
+                if _is_spent(one, arm):
+                    return self._out_of_time(one, arm, number)
                 suffix = f"-again{again}" if again else ""
                 trial, how = one.runs.execute(arm, binding, number, position, suffix, warm_up=warm_up)
                 if trial.status != "tainted" or trial.has_warmed_up:
                     break
             if trial.counters is not None:
                 continue
+            if _is_spent(one, arm):
+                return self._out_of_time(one, arm, number)
             if arm == one.subject.original:
                 one.arms.remove(arm)  # it only tells whether the policy still helps
                 return None
             query = one.subject.query.id
+            if trial.status == "failed" and arm == one.subject.after:
+                # Storage that does not answer fails every arm: the table as it is runs once more, now.
+                asked = (one.subject.before, binding, number, position, f"{suffix}-control")
+                if one.runs.execute(*asked, warm_up=True)[0].counters is None:
+                    return unmeasured("inconclusive", f"{query} {how}, on the table as it is too")
             if arm == one.subject.before or trial.status == "tainted":
                 where = self._words[arm != one.subject.before]
                 return unmeasured("inconclusive", f"{query} {how} {where}")
             return unmeasured("reject", f"veto of {query}: it {how} {self._words[1]}")
         return None
+
+    def _out_of_time(self, one: Measured, arm: Arm, number: int) -> Judgement | None:
+        """The budget ended before or in the middle of an execution: that says nothing about the layout."""
+        if arm == one.subject.original:
+            one.arms.remove(arm)
+            return None
+        return self._judged(number)
 
     def _compared(self, one: Measured, number: int) -> Judgement | None:
         assert one.results is not None
@@ -217,3 +240,17 @@ class LayoutExperiment:
             for one in self.queries
             for arm_id, trial in one.runs.ledger.runs
         ]
+
+
+def _is_spent(one: Measured, arm: Arm) -> bool:
+    return one.runs.budget.left(arm.id) <= 0
+
+
+def _for_all(budgets: Budgets, queries: int) -> Budgets:
+    """The clock runs for all queries while one is measured. What a candidate may take is counted query by query."""
+    held = budgets.executor_seconds_per_query
+    return replace(
+        budgets,
+        per_query=budgets.per_query * queries,
+        executor_seconds_per_query=None if held is None else held * queries,
+    )

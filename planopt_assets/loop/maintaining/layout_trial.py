@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,14 @@ from planopt_assets.engine.delta.rewriting import rewrite
 from planopt_assets.errors import LayoutNotTried
 from planopt_assets.loop.maintaining.layout_experiment import LayoutExperiment, Measured, Subject
 from planopt_assets.loop.maintaining.measured_reads import measured_read
+from planopt_assets.loop.maintaining.readers import Asked, Readers, readers_word
+from planopt_assets.loop.maintaining.remembering import memory, readers
 from planopt_assets.loop.same_results import unmeasured
 from planopt_assets.maintain.index import index_reads_less
 from planopt_assets.maintain.pay_back import break_even_days, pays_back
 from planopt_assets.maintain.permission import locked_out
 from planopt_assets.model.arm import Arm
+from planopt_assets.model.ids import content_id
 from planopt_assets.model.inputs import PinnedTable
 from planopt_assets.model.layout_verdict import LayoutTrial, LayoutVerdict
 from planopt_assets.model.policy import ORIGINAL
@@ -33,7 +36,6 @@ from planopt_assets.validate.judge import JUDGE_VERSION, METRIC
 
 if TYPE_CHECKING:
     from planopt_assets.loop.run import Run
-    from planopt_assets.loop.standing import Standing
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.verdict import Judgement
 
@@ -47,8 +49,8 @@ class Tried:
 
     @property
     def accepted(self) -> bool:
-        """Whether any of the layouts was."""
-        return any(v.accepted for v in self.verdicts)
+        """Whether all of the layouts are: together, or not at all."""
+        return all(v.accepted for v in self.verdicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +71,57 @@ def try_layouts(run: Run, proposals: Sequence[LayoutProposal]) -> Tried:
     """Clone the tables, lay the clones out, and judge all queries that read one of them, on all clones together.
 
     Layouts of several tables are tried at once, because one experiment costs as much as another. They are accepted
-    together or not at all; each must pay for its own rewrite.
+    together or not at all: if one does not pay for its own rewrite, nobody knows what the others do without it.
     """
     tables = [_pinned(run, proposal) for proposal in proposals]
-    names = {t.name for t in tables}
-    readers = [s for s in run.standings().values() if s.captured and names & _tables(s)]
-    if not readers:
+    everybody = readers(run)
+    asked = everybody.of(t.name for t in tables)
+    if not asked:
         raise LayoutNotTried(
-            "no query that was observed on these inputs reads it",
+            "no query that was ever observed reads it",
             where=f"table {tables[0].name}",
             fix="run the loop first: `planopt run`",
         )
+    error = min(memory(run, p.table).error_left(p).available for p in proposals)
+    rules = run.rules.within(min(run.rules.error, error))
     with ExitStack() as stack:
         made = [_rewritten(run, stack, p, t) for p, t in zip(proposals, tables, strict=True)]
         if out := next((one for one in made if one.locked_out), None):
-            reason = f"{out.proposal.table}: {out.locked_out}"
-            return Tried(tuple(_verdict(run, one, proposals, unmeasured("reject", reason), []) for one in made), ())
+            told = unmeasured("reject", f"{out.proposal.table}: {out.locked_out}")
+            return Tried(_verdicts(run, made, _Shown(told, everybody, available=error)), ())
         reached("after_layout_rewritten")
         experiment = LayoutExperiment(
             run.workspace,
-            [_subject(run, s, made) for s in sorted(readers, key=lambda s: s.query_id)],
-            trial_prefix=run.event_id("tri", "layout", proposals[0].id[4:]),
+            [_subject(run, one, made) for one in sorted(asked, key=lambda one: one.query_id)],
+            trial_prefix=run.event_id("tri", "layout", _key(proposals)),
             run_deadline=run.deadline,
-            rules=run.rules,
+            rules=rules,
         )
         judgement = experiment.run()
         reached("after_layout_trials")
     trials = tuple(_trials(run, proposals[0], experiment))
-    return Tried(tuple(_verdict(run, one, proposals, judgement, experiment.queries, trials) for one in made), trials)
+    shown = _Shown(judgement, everybody, tuple(experiment.queries), trials, error, experiment.error_spent)
+    return Tried(_verdicts(run, made, shown), trials)
+
+
+def _key(proposals: Sequence[LayoutProposal]) -> str:
+    """Part of ids: a layout alone and the same one among others are two trials."""
+    if len(proposals) == 1:
+        return proposals[0].id[4:]
+    return content_id("lay", sorted(p.id for p in proposals))[4:]
+
+
+def _verdicts(run: Run, made: Sequence[_Rewritten], shown: _Shown) -> tuple[LayoutVerdict, ...]:
+    return all_or_none([_verdict(run, one, [m.proposal for m in made], shown) for one in made])
+
+
+def all_or_none(found: Sequence[LayoutVerdict]) -> tuple[LayoutVerdict, ...]:
+    """Verdicts on layouts that were tried together: none is accepted if one does not pay for itself."""
+    if all(v.accepted for v in found) or not any(v.accepted for v in found):
+        return tuple(found)
+    out = ", ".join(v.table for v in found if not v.accepted)
+    words = f"accepted only together with {out}, which is not: to be tried without it"
+    return tuple(replace(v, outcome="inconclusive", reason=f"{words}: {v.reason}") if v.accepted else v for v in found)
 
 
 def _pinned(run: Run, proposal: LayoutProposal) -> PinnedTable:
@@ -111,16 +136,14 @@ def _pinned(run: Run, proposal: LayoutProposal) -> PinnedTable:
     return found
 
 
-def _tables(standing: Standing) -> set[str]:
-    return {t.name for a in standing.artifacts for t in a.tables}
-
-
 def _newest(table: PinnedTable) -> PinnedTable:
     return pinned(table.name, table.location, read_table_facts(table.name, table.location))
 
 
 def _rewritten(run: Run, stack: ExitStack, proposal: LayoutProposal, table: PinnedTable) -> _Rewritten:
     """A clone that lives as long as the stack, rewritten; what that took is what applying will take."""
+    if time.monotonic() >= run.deadline:
+        raise LayoutNotTried("the run's budget is spent", where=f"table {table.name}", fix="the next run tries it")
     clones, spark = Clones(run.workload.store), run.workspace.spark
     limit, seed = run.workload.maintenance.trial_bytes, run.workload.seed
     name = run.event_id("lay", table.name, proposal.id[4:])
@@ -138,18 +161,19 @@ def _rewritten(run: Run, stack: ExitStack, proposal: LayoutProposal, table: Pinn
     return _Rewritten(proposal, before, _newest(clone), change, spent, took, out, subset)
 
 
-def _subject(run: Run, standing: Standing, made: Sequence[_Rewritten]) -> Subject:
-    policy = standing.active.policy if standing.active and not standing.vetoed else ORIGINAL
+def _subject(run: Run, asked: Asked, made: Sequence[_Rewritten]) -> Subject:
+    policy = asked.policy
     before = after = Arm(policy, run.workspace.tables)
     for one in made:
         before, after = before.reading(one.before), after.reading(one.after)
-    observed = [a.observation_id for a in sorted(standing.artifacts, key=lambda a: a.binding)]
+    observed = [a.observation_id for a in asked.artifacts]
     details = {d.observation_id: d for d in run.snapshot.read(DETAILS, observation_id=observed)}
     walls = {e.id: e.counters.wall_ns / 1e9 for e in run.snapshot.read(EXECUTIONS, execution_id=observed)}
     digests = [details[o].digest for o in observed]
-    part = any(one.subset for one in made)
+    # Of some files only, or of another version, it returns something else than was observed.
+    part = any(one.subset for one in made) or not asked.standing.captured
     return Subject(
-        run.workload.query(standing.query_id),
+        run.workload.query(asked.query_id),
         before,
         after,
         after.under(ORIGINAL) if policy != ORIGINAL else None,
@@ -183,18 +207,24 @@ def _trials(run: Run, proposal: LayoutProposal, experiment: LayoutExperiment) ->
                 )
 
 
-def _verdict(
-    run: Run,
-    made: _Rewritten,
-    together: Sequence[LayoutProposal],
-    judgement: Judgement,
-    queries: Sequence[Measured],
-    trials: Sequence[LayoutTrial] = (),
-) -> LayoutVerdict:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the experiment came to."""
+
+    judgement: Judgement
+    everybody: Readers
+    queries: tuple[Measured, ...] = ()
+    trials: tuple[LayoutTrial, ...] = ()
+    available: float = 0.0  # of the error budget
+    spent: float = 0.0
+
+
+def _verdict(run: Run, made: _Rewritten, together: Sequence[LayoutProposal], shown: _Shown) -> LayoutVerdict:
     """The judge's word, with the rewrite charged: a gain that never pays for it is no gain."""
-    proposal, change = made.proposal, made.change
+    proposal, change, judgement, queries = made.proposal, made.change, shown.judgement, shown.queries
     metric = METRIC[run.workload.objective]
-    reading = [one for one in queries if proposal.table in _names(run, one)]
+    own = {one.query_id: one for one in shown.everybody.of([proposal.table])}
+    reading = [one for one in queries if one.subject.query.id in own]
     measured = tuple(measured_read(proposal, together, one, metric) for one in reading)
     saving = round(sum(m.saving_cpu_ns * m.runs_per_day for m in measured))
     days = break_even_days(made.cpu_ns, saving, _regrowth_days(run, made))
@@ -211,9 +241,11 @@ def _verdict(
             outcome, reason = "reject", f"the filters leave nothing out: {helps.note}"
     if made.subset:
         reason = f"tried on {made.subset}: {reason}"
+    reason += shown.everybody.not_asked()
     errors = [e for m in measured if (e := m.prediction_error) is not None]
+    inputs = [own[one.subject.query.id].standing.input_fingerprint for one in reading]
     return LayoutVerdict(
-        id=run.event_id("ver", proposal.table, proposal.id[4:]),
+        id=run.event_id("ver", proposal.table, proposal.id[4:], *([_key(together)] if len(together) > 1 else [])),
         proposal_id=proposal.id,
         table=proposal.table,
         table_id=proposal.table_id,
@@ -234,17 +266,15 @@ def _verdict(
         subset=made.subset,
         seed=run.workload.seed,
         judge_version=JUDGE_VERSION,
-        trial_ids=tuple(t.id for t in trials),
-        input_fingerprints=tuple(sorted({s for q in reading if (s := _inputs(run, q))})),
+        trial_ids=tuple(t.id for t in shown.trials),
+        input_fingerprints=tuple(sorted({s for s in inputs if s})),
+        layout_id=proposal.layout_id,
+        readers=readers_word(run.workload, shown.everybody, proposal.table),
+        bytes_before=proposal.bytes_before,
+        together=tuple(sorted(p.layout_id for p in together)) if len(together) > 1 else (),
+        error_available=shown.available,
+        error_spent=shown.spent,
     )
-
-
-def _names(run: Run, one: Measured) -> set[str]:
-    return _tables(run.standings()[one.subject.query.id])
-
-
-def _inputs(run: Run, one: Measured) -> str | None:
-    return run.standings()[one.subject.query.id].input_fingerprint
 
 
 def _regrowth_days(run: Run, made: _Rewritten) -> float | None:

@@ -23,7 +23,7 @@ def keep_trial(run: Run, tried: Tried) -> None:
     linked = [e for v in tried.verdicts for e in edges(NO_QUERY, STAGE, v.id, [v.proposal_id, *v.trial_ids])]
     run.store.append(
         run.run_id,
-        f"{STAGE}:trial:{'+'.join(v.proposal_id for v in tried.verdicts)}",
+        f"{STAGE}:trial:{'+'.join(v.id for v in tried.verdicts)}",
         {
             EXECUTIONS: [e for t in tried.trials if (e := t.execution) is not None],
             LAYOUT_TRIALS: list(tried.trials),

@@ -14,10 +14,10 @@ from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.table_log import read_table_log
 from planopt_assets.delta.table_sample import table_sample
 from planopt_assets.engine.delta.protocol import readable, writable
-from planopt_assets.errors import TableUnreadable
+from planopt_assets.errors import TableUnreachable, TableUnreadable
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.table_standing import STAGE, TableStanding, table_standings
-from planopt_assets.maintain.again import is_laid_out, proposed_again
+from planopt_assets.maintain.again import is_indexed, is_laid_out, proposed_again, with_lost_index
 from planopt_assets.maintain.growth import growth
 from planopt_assets.maintain.index import index_proposal
 from planopt_assets.maintain.markdown import markdown, numbers
@@ -33,6 +33,8 @@ from planopt_assets.store.codecs.observing import DETAILS, SCANS
 from planopt_assets.store.lineage import edges
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from planopt_assets.model.data_file import TableLog
     from planopt_assets.model.scan_record import ScanRecord
     from planopt_assets.model.table_facts import TableFacts
@@ -53,7 +55,7 @@ def readiness(run: Run, tables: Sequence[str]) -> list[StageResult]:
         if standing is None or not standing.step.needed:
             results.append(_nothing_to_do(name, standing))
             continue
-        seen, proposals = look_at(run.workload, run.snapshot, standing)
+        seen, proposals = look_at(run.workload, run.snapshot, standing, now=run.now())
         found.append(seen)
         proposed += proposals
         for proposal in proposals:
@@ -65,13 +67,18 @@ def readiness(run: Run, tables: Sequence[str]) -> list[StageResult]:
 
 
 def look_at(
-    workload: Workload, snapshot: Snapshot, standing: TableStanding, *, most_bytes: int | None = VERIFIED_BYTES
+    workload: Workload,
+    snapshot: Snapshot,
+    standing: TableStanding,
+    *,
+    now: datetime,
+    most_bytes: int | None = VERIFIED_BYTES,
 ) -> tuple[TableReadiness, tuple[LayoutProposal, ...]]:
     """Readiness and proposals of one table as it is pinned; a table that cannot be read has readiness alone.
 
     Of its data files up to `most_bytes` are verified; None: all of them.
     """
-    facts, before = standing.facts, standing.readiness
+    facts, before, now_ms = standing.facts, standing.readiness, round(now.timestamp() * 1000)
     if facts is None:
         error = standing.error
         assert error is not None
@@ -89,6 +96,7 @@ def look_at(
         uses=used_columns(facts, scans),
         read_by=standing.read_by,
         cores=cores,
+        now_ms=now_ms,
         pinned=[t.version for a in standing.observations for t in a.tables if t.name == facts.name],
         unknown_reader_features=readable(facts),
         unknown_writer_features=writable(facts),
@@ -97,19 +105,28 @@ def look_at(
     readiness = replace(readiness, input_fingerprint=standing.input_fingerprint)
     if workload.mode == "observe" or not readiness.ready or readiness.unknown_writer_features:
         return readiness, ()  # a table that is damaged, or that planopt may never write, is not laid out anew
-    subject = replace(_subject(workload, facts, log, scans, cores), laid_out=is_laid_out(standing.actions))
-    proposals = [proposed_again(p, standing.actions, standing.verdicts) for p in layout_proposals(subject)]
-    indexed = index_proposal(subject) if workload.table(facts.name).index else None
-    if indexed is not None and not any(p.rewrites and p.columns for p in proposals):
-        proposals.append(indexed)
+    try:
+        subject = _subject(workload, facts, log, scans, cores, now_ms)
+    except TableUnreadable as error:
+        return _unreadable(standing, error), ()
+    subject = replace(subject, laid_out=is_laid_out(standing.actions))
+    actions = standing.actions
+    found = [proposed_again(p, actions, standing.verdicts) for p in layout_proposals(subject)]
+    proposals = [with_lost_index(p, actions) for p in found]
+    index = index_proposal(subject) if workload.table(facts.name).index else None
+    sorts = any(p.rewrites and p.columns for p in proposals)
+    if index is not None and not sorts and not is_indexed(index, actions, standing.all_proposals):
+        proposals.append(index)
     return readiness, tuple(proposals)
 
 
-def _subject(workload: Workload, facts: TableFacts, log: TableLog, scans: Sequence[ScanRecord], cores: int) -> Subject:
+def _subject(
+    workload: Workload, facts: TableFacts, log: TableLog, scans: Sequence[ScanRecord], cores: int, now_ms: int
+) -> Subject:
     uses = table_use(facts, scans, {q.id: float(q.runs_per_day) for q in workload.queries})
     folder = LogFiles(facts.name, facts.location).folder
     sample = table_sample(folder, facts, log.files, filter_columns(uses))
-    grown = growth(log.commits, len(log.files))
+    grown = growth(log.commits, len(log.files), now_ms=now_ms)
     return Subject(facts, log.files, sample, uses, grown, cores, log.commits_since_checkpoint)
 
 
@@ -122,7 +139,9 @@ def _cores(snapshot: Snapshot, observation_ids: set[str]) -> int:
 
 def _unreadable(standing: TableStanding, error: TableUnreadable) -> TableReadiness:
     found = unreadable(standing.table, standing.location, error.what, error.fix, standing.read_by, standing.readiness)
-    return replace(found, input_fingerprint=standing.input_fingerprint)
+    # Storage that did not answer says nothing about the table: the next run asks again.
+    known = "" if isinstance(error, TableUnreachable) else standing.input_fingerprint
+    return replace(found, input_fingerprint=known)
 
 
 def _nothing_to_do(name: str, standing: TableStanding | None) -> StageResult:

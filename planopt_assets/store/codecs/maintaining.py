@@ -82,6 +82,7 @@ LAYOUT_VERDICTS = Codec(
     measured=list_of(MeasuredRead),
     trial_ids=TEXTS,
     input_fingerprints=TEXTS,
+    together=TEXTS,
 )
 
 ACTIONS = Codec(

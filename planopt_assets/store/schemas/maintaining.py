@@ -116,6 +116,12 @@ MAINTAINING: dict[str, pa.Schema] = {
         judge_version=TEXT,
         trial_ids=TEXTS,
         input_fingerprints=TEXTS,
+        layout_id=TEXT,
+        readers=TEXT,
+        bytes_before=LONG,
+        together=TEXTS,
+        error_available=REAL,
+        error_spent=REAL,
     ),
     "maintenance_actions": table(
         action_id=TEXT,

@@ -1,0 +1,315 @@
+"""The stage `maintain` without Spark: which layouts it tries, alone or together, and what it remembers of them.
+
+The trial itself is scripted: `Trials` answers in place of clones and an experiment, with what would be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.engine.workspace import Workspace
+from planopt_assets.errors import MaintenanceRefused, TableReplaced, TableUnreadable
+from planopt_assets.loop.agenda import agenda_of
+from planopt_assets.loop.maintaining.layout_trial import Tried, all_or_none
+from planopt_assets.loop.maintaining.readers import readers_word
+from planopt_assets.loop.maintaining.remembering import proven_verdict, readers
+from planopt_assets.loop.run import Run, StageResult, read_standings
+from planopt_assets.loop.stages import maintain as stage
+from planopt_assets.loop.stages.maintain import maintain
+from planopt_assets.loop.stages.readiness import readiness
+from planopt_assets.loop.table_standing import table_standings
+from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
+from planopt_assets.model.layout_verdict import LayoutVerdict
+from planopt_assets.model.maintenance_action import MaintenanceAction
+from planopt_assets.model.workload import Maintenance, Query, Workload
+from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
+from planopt_assets.store.snapshot import Snapshot
+from planopt_tests.conftest import make_tables, workload_of
+from planopt_tests.no_spark import no_spark
+from planopt_tests.store.written import WrittenStore
+
+pytestmark = pytest.mark.fast
+
+ONE = Query("q1", sql="SELECT shop FROM sales", runs_per_day=96.0)
+TWO = Query("q2", sql="SELECT id FROM sales", runs_per_day=2.0)
+Tables = tuple[str, ...]
+
+
+class Observed(WrittenStore):
+    """Observations of one of several queries."""
+
+    def __init__(self, workload: Workload, query: Query, run_id: str) -> None:
+        super().__init__(replace(workload, tables=tuple(t for t in workload.tables if t.name == "sales")))
+        self._query_id = query.id
+        self.observe(query, run_id)
+
+    def append(self, table: str, row: dict[str, Any], **how: Any) -> dict[str, Any]:
+        return super().append(table, {**row, "query_id": self._query_id}, **how)
+
+
+class Trials:
+    """What a trial of layouts comes to, by the tables and the action; and which were asked for."""
+
+    def __init__(self, told: Any) -> None:
+        self._told = told
+        self.asked: list[tuple[Tables, str]] = []
+
+    def __call__(self, run: Run, proposals: Sequence[LayoutProposal]) -> Tried:
+        tables = tuple(p.table for p in proposals)
+        self.asked.append((tables, proposals[0].action))
+        answer = self._told(tables, proposals[0].action)
+        if isinstance(answer, Exception):
+            raise answer
+        outcomes = [answer] * len(tables) if isinstance(answer, str) else answer
+        together = tuple(p.layout_id for p in proposals) if len(proposals) > 1 else ()
+        return Tried(
+            tuple(
+                LayoutVerdict(
+                    f"ver-{run.run_id}-{len(self.asked)}-{p.table}",
+                    *(p.id, p.table, p.table_id, p.version, outcome, "as told", True),
+                    files_before=p.files_before,
+                    bytes_before=p.bytes_before,
+                    layout_id=p.layout_id,
+                    readers=readers_word(run.workload, readers(run), p.table),
+                    together=together,
+                    error_spent=0.01,
+                )
+                for p, outcome in zip(proposals, outcomes, strict=True)
+            ),
+            (),
+        )
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    """`sales`, read by both queries, and `shops`; both may be laid out by automation."""
+    made = workload_of(make_tables(tmp_path, files=2, rows=5), [ONE, TWO], mode="auto")
+    made = replace(made, tables=tuple(replace(t, maintain="auto") for t in made.tables))
+    Observed(made, ONE, "run-1"), Observed(made, TWO, "run-2")
+    return made
+
+
+def run_of(workload: Workload, name: str) -> Run:
+    return Run(Workspace(workload, no_spark), name)
+
+
+def propose(workload: Workload, table: str = "sales", action: Any = "compact", **more: Any) -> LayoutProposal:
+    run = run_of(workload, f"propose-{table}-{action}")
+    pinned = next(t for t in run.workspace.tables if t.name == table)
+    read = (ExpectedRead("q1", 96.0, 40, 4_000, 1, 4_000, more.pop("saves", 1_000)),)
+    known: dict[str, Any] = {"files_before": 40, "bytes_before": 4_000, "expected": read, "reason": "small", **more}
+    made = LayoutProposal(table, pinned.table_id, pinned.version, action, **known)
+    run = run_of(workload, f"propose-{made.id}")
+    run.append("propose", {PROPOSALS: [made]})
+    return made
+
+
+@pytest.fixture
+def applied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The layouts that were put on their tables."""
+    done: list[str] = []
+
+    def apply(run: Run, proposal: LayoutProposal, *, who: str | None) -> MaintenanceAction:
+        if proposal.needs_proof:
+            proven_verdict(run, proposal, by_hand=who is not None)
+        done.append(proposal.table)
+        action = MaintenanceAction(
+            *(f"mnt-{run.run_id}-{proposal.table}", proposal.table, proposal.table_id, proposal.action, "applied", ""),
+            proposal_id=proposal.id,
+        )
+        run.append(f"maintain:{proposal.table}", {ACTIONS: [action]})
+        return action
+
+    monkeypatch.setattr(stage, "apply_layout", apply)
+    monkeypatch.setattr(stage, "recover", lambda *_: None)
+    return done
+
+
+def maintained(
+    monkeypatch: pytest.MonkeyPatch, workload: Workload, name: str, trials: Trials, *tables: str, **how: Any
+) -> list[StageResult]:
+    monkeypatch.setattr(stage, "try_layouts", trials)
+    return maintain(run_of(workload, name), tables or ["sales"], **how)
+
+
+def append(workload: Workload) -> None:
+    row = pa.table({"id": pa.array([9], pa.int64())})
+    write_deltalake(str(workload.table("sales").path), row, mode="append", schema_mode="merge")
+
+
+def test_a_rejected_layout_of_a_growing_table_is_not_tried_every_night(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = Trials(lambda *_: "reject")
+    propose(workload)
+    maintained(monkeypatch, workload, "night-1", trials)
+    append(workload)
+    propose(workload, files_before=41)
+    (result,) = maintained(monkeypatch, workload, "night-2", trials)
+    assert len(trials.asked) == 1
+    assert "rejected on these readers: as told; tried again when" in result.summary
+    append(workload)
+    propose(workload, files_before=80)
+    maintained(monkeypatch, workload, "night-3", trials)
+    assert len(trials.asked) == 2
+
+
+def test_an_accepted_layout_is_applied_on_a_later_version_and_not_for_other_readers(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, applied: list[str]
+) -> None:
+    trials = Trials(lambda *_: "accept")
+    propose(workload)
+    maintained(monkeypatch, workload, "night-1", trials, apply=False)
+    append(workload)
+    later = propose(workload, files_before=41)
+    proven_verdict(run_of(workload, "person"), later, by_hand=True)
+    often = replace(workload, queries=(ONE, replace(TWO, runs_per_day=2_400.0)))
+    with pytest.raises(MaintenanceRefused, match="its readers, their rates or limits have changed"):
+        proven_verdict(run_of(often, "person"), later, by_hand=True)
+    stricter = replace(workload, maintenance=Maintenance(pay_back_days=1.0))
+    with pytest.raises(MaintenanceRefused, match="its readers"):
+        proven_verdict(run_of(stricter, "person"), later, by_hand=True)
+    maintained(monkeypatch, workload, "night-2", trials)
+    assert (applied, len(trials.asked)) == (["sales"], 1)
+
+
+def test_what_is_inconclusive_is_tried_again(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = Trials(lambda *_: "inconclusive")
+    propose(workload)
+    for night in range(5):
+        maintained(monkeypatch, workload, f"night-{night}", trials)
+    assert len(trials.asked) == 3
+    maintained(monkeypatch, workload, "day", trials, who="ada", apply=False)
+    assert len(trials.asked) == 4
+
+
+def to_do(workload: Workload) -> list[str]:
+    snapshot = Snapshot(workload.store, workload.name)
+    tables = table_standings(workload, snapshot, Pins())
+    standings = read_standings(workload, snapshot=snapshot)
+    return agenda_of(workload, snapshot, standings, ["q1", "q2"], tables=tables).tables
+
+
+def test_a_run_is_due_as_long_as_a_layout_is(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = Trials(lambda *_: "inconclusive")
+    readiness(run_of(workload, "look"), ["sales", "shops"])
+    assert to_do(workload) == []
+    propose(workload)
+    assert to_do(workload) == ["sales"]
+    never = replace(workload, tables=tuple(replace(t, maintain="never") for t in workload.tables))
+    assert to_do(never) == []
+    for night in range(3):
+        assert to_do(workload) == ["sales"]
+        maintained(monkeypatch, workload, f"night-{night}", trials)
+    assert to_do(workload) == []
+    propose(workload, action="zorder", columns=("shop",))
+    assert to_do(workload) == ["sales"]
+    maintained(monkeypatch, workload, "night-4", Trials(lambda *_: "accept"), apply=False)
+    propose(workload, action="zorder", columns=("id",))
+    assert to_do(workload) == []  # what is proven needs no rival
+
+
+def test_what_a_person_took_back_is_only_proposed(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, applied: list[str]
+) -> None:
+    trials = Trials(lambda *_: "accept")
+    made = propose(workload)
+    maintained(monkeypatch, workload, "night-1", trials)
+    undo = MaintenanceAction(
+        *("mnt-undo", "sales", made.table_id, "restore", "undone", ""), undoes="mnt-night-1-sales", who="ada"
+    )
+    run_of(workload, "day").append("undo", {ACTIONS: [undo]})
+    append(workload)
+    propose(workload)
+    (result,) = maintained(monkeypatch, workload, "night-2", trials)
+    assert applied == ["sales"]
+    assert "ada took it back" in result.summary
+    maintained(monkeypatch, workload, "day-2", trials, who="ada")
+    assert applied == ["sales", "sales"]
+
+
+def test_layouts_that_are_not_accepted_together_are_stored_and_tried_alone_the_next_time(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propose(workload), propose(workload, "shops")
+    trials = Trials(lambda tables, _: "reject" if len(tables) > 1 else "inconclusive")
+    maintained(monkeypatch, workload, "night-1", trials, "sales", "shops", apply=False)
+    assert [tables for tables, _ in trials.asked] == [("sales", "shops"), ("sales",), ("shops",)]
+    stored = run_of(workload, "look").snapshot.read(LAYOUT_VERDICTS)
+    assert [len(v.together) for v in stored] == [2, 2, 0, 0]
+    maintained(monkeypatch, workload, "night-2", trials, "sales", "shops", apply=False)
+    assert [tables for tables, _ in trials.asked[3:]] == [("sales",), ("shops",)]
+
+
+def test_together_means_all_and_the_one_that_does_not_pay_is_left_out(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, applied: list[str]
+) -> None:
+    propose(workload), propose(workload, "shops")
+    trials = Trials(lambda tables, _: ["inconclusive", "reject"] if len(tables) > 1 else "accept")
+    maintained(monkeypatch, workload, "night-1", trials, "sales", "shops")
+    assert [tables for tables, _ in trials.asked] == [("sales", "shops"), ("sales",), ("shops",)]
+    assert applied == ["sales", "shops"]
+
+
+def test_no_layout_is_accepted_without_the_others_of_its_trial() -> None:
+    paid, unpaid = (
+        LayoutVerdict(f"ver-{t}", f"lay_{t}", t, f"id-{t}", 1, outcome, f"the reason of {t}", True)
+        for t, outcome in (("sales", "accept"), ("shops", "reject"))
+    )
+    assert all_or_none([paid, paid]) == (paid, paid)
+    assert all_or_none([unpaid]) == (unpaid,)
+    left, out = all_or_none([paid, unpaid])
+    assert (left.outcome, out) == ("inconclusive", unpaid)
+    assert left.reason == (
+        "accepted only together with shops, which is not: to be tried without it: the reason of sales"
+    )
+
+
+def test_automation_joins_only_tables_that_it_may_write_and_that_fit(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propose(workload), propose(workload, "shops")
+    tables = [replace(t, maintain="by_hand") if t.name == "shops" else t for t in workload.tables]
+    for other in (
+        replace(workload, tables=tuple(tables)),
+        replace(workload, maintenance=Maintenance(trial_bytes=5_000)),
+    ):
+        trials = Trials(lambda *_: "inconclusive")
+        maintained(monkeypatch, other, f"night-{other.maintenance.trial_bytes}", trials, "sales", "shops", apply=False)
+        assert [tables for tables, _ in trials.asked] == [("sales",), ("shops",)]
+
+
+def test_automation_goes_on_with_the_next_table_and_a_person_gets_the_error(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = TableUnreadable("its log is gone", where="table sales", fix="bring it back")
+    other = TableReplaced("another table is there now", where="table shops", fix="run again")
+    propose(workload), propose(workload, "shops")
+    trials = Trials(lambda tables, _: gone if "sales" in tables else "accept")
+
+    def replaced(*_: Any, **__: Any) -> Any:
+        raise other
+
+    monkeypatch.setattr(stage, "apply_layout", replaced)
+    sales, shops = maintained(monkeypatch, workload, "night-1", trials, "sales", "shops")
+    assert sales.summary.startswith("not tried: PLN-206")
+    assert "not applied: PLN-607" in shops.summary
+    with pytest.raises(TableUnreadable):
+        maintained(monkeypatch, workload, "day", trials, "sales", who="ada")
+
+
+def test_a_query_that_was_not_observed_on_this_version_is_asked_too(workload: Workload) -> None:
+    append(workload)
+    Observed(workload, ONE, "run-3")
+    found = readers(run_of(workload, "night"))
+    assert {one.query_id: one.standing.captured for one in found.of(["sales"])} == {"q1": True, "q2": False}
+    new = replace(workload, queries=(*workload.queries, Query("q3", sql="SELECT 1 FROM sales")))
+    assert readers(run_of(new, "night")).not_asked() == "; not asked: q3 (never observed)"
