@@ -18,13 +18,13 @@ class MaintenanceRefused(PlanoptError):
 
 
 class MaintenanceConflict(PlanoptError):
-    """Other writers changed the same files each time. Nothing was written, nothing of theirs was lost."""
+    """Other writers changed the same files each time. No file was rewritten, nothing of theirs was lost."""
 
     code = "PLN-603"
 
 
 class MaintenanceFailed(PlanoptError):
-    """Delta could not rewrite a table. The table is as it was."""
+    """Delta could not rewrite a table. No row is lost; the message says if something is left on the table."""
 
     code = "PLN-604"
 

@@ -23,6 +23,7 @@ OF_LAYOUTS = (
     "after_layout_trials",  # everything was measured, nothing is stored
     "after_clone_folder_removed",  # the clone is gone, its mark is not
     "before_layout_commit",  # the user's table is about to be changed
+    "after_layout_settings",  # its properties or clustering columns are set, its files are as they were
     "after_layout_commit",  # it was changed, and nothing says so but its log
     "after_undo_commit",  # the change was taken back, and nothing says so but its log
 )

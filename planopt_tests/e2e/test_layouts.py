@@ -1,10 +1,8 @@
-"""A layout through the whole way: tried on a clone, put on the table, taken back; also by processes that are killed."""
+"""A layout through the whole way: tried on a clone, put on the table, taken back."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 
 from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.own_commits import changes_rows
@@ -24,7 +22,6 @@ from planopt_assets.errors import MaintenanceRefused, TableReplaced, UndoRefused
 from planopt_assets.loop.maintaining import layout_trial
 from planopt_assets.loop.maintaining.apply import apply_layout
 from planopt_assets.loop.maintaining.layout_trial import try_layouts
-from planopt_assets.loop.maintaining.remembering import memory
 from planopt_assets.loop.maintaining.undo import undo_layout
 from planopt_assets.loop.maintaining.vacuum import vacuum_table
 from planopt_assets.loop.run import Run
@@ -34,12 +31,9 @@ from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
 from planopt_assets.model.maintenance_action import MaintenanceAction
 from planopt_assets.model.workload import Maintenance, Query, Workload
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_TRIALS, LAYOUT_VERDICTS, PROPOSALS
-from planopt_assets.store.crash_points import EXIT_CODE, VARIABLE
-from planopt_assets.workload.load import load_workload
-from planopt_tests.conftest import make_tables, workload_of, write_workload_file
+from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.engine.test_layouts_in_spark import append, bytes_of, files_of, rows
 from planopt_tests.lenient import LENIENT
-from planopt_tests.promote.lenient_planopt import lenient_planopt
 
 pytestmark = pytest.mark.e2e
 
@@ -331,75 +325,3 @@ def test_merging_is_tried_where_a_better_layout_is_refused_and_with_all_tables_a
     ]
     assert files_of(folder / "data" / "sales") == 1
     run.workspace.close()
-
-
-# Killed
-
-
-def workload_file(folder: Path) -> Path:
-    queries = "\n".join(f"  - {{id: {q}, sql: {sql!r}, runs_per_day: 1000}}" for q, sql in QUERIES.items())
-    file = write_workload_file(folder, queries)
-    file.write_text(file.read_text().replace("  sales: data/sales", "  sales: {path: data/sales, maintain: auto}"))
-    return file
-
-
-def prove_for(file: Path) -> None:
-    """The same verdict for the readers of the file: their limits are others than those of the tests."""
-    run = new_run(load_workload(file))
-    (verdict,) = run.snapshot.read(LAYOUT_VERDICTS)
-    run.append("prove", {LAYOUT_VERDICTS: [replace(verdict, id="ver-file", readers=memory(run, "sales").readers)]})
-
-
-def planopt(folder: Path, *arguments: str, crash: str = "") -> subprocess.CompletedProcess[str]:
-    words = ["maintain", "sales", *arguments, "-w", str(workload_file(folder))]
-    return lenient_planopt(*words, cwd=folder, env={**os.environ, VARIABLE: crash})
-
-
-@pytest.mark.parametrize("point", ["after_layout_trials", "after_clone_folder_removed"])
-def test_killed_in_a_trial_or_its_clean_up_the_next_start_is_clean(observed: Path, tmp_path: Path, point: str) -> None:
-    folder = shutil.copytree(observed, tmp_path, dirs_exist_ok=True)
-    before = bytes_of(folder / "data" / "sales")
-    done = planopt(folder, crash=point)
-    assert done.returncode == EXIT_CODE, done.stderr
-    left = {f.suffix for f in (folder / "store" / "_clones").iterdir()}
-    assert left == ({"", ".planopt"} if point == "after_layout_trials" else {".planopt"})
-    Workspace(workload(folder))._hold()
-    assert [f.name[:4] for f in (folder / "store" / "_clones").iterdir()] == ["run-"]
-    assert bytes_of(folder / "data" / "sales") == before
-
-
-def test_killed_after_the_commit_the_action_is_neither_lost_nor_done_twice(spark, folder: Path) -> None:
-    sales = folder / "data" / "sales"
-    expected = rows(spark, sales)
-    prove_for(workload_file(folder))
-    done = planopt(folder, "--apply", crash="after_layout_commit")
-    assert done.returncode == EXIT_CODE, done.stderr
-    assert files_of(sales) == 1
-    run = new_run(workload(folder))
-    assert actions(run) == []
-    (result,) = maintain(run, ["sales"])
-    assert "found in the table's log" in result.summary
-    (action,) = actions(run)
-    assert (action.status, action.files_before, action.files_after) == ("applied", FILES, 1)
-    assert (action.version_before, action.version_after) == (FILES - 1, FILES)
-    assert DeltaTable(str(sales)).version() == FILES
-    assert rows(spark, sales) == expected
-
-    wish = {"properties": (("delta.autoOptimize.optimizeWrite", "true"),)}
-    later = new_run(workload(folder))
-    later.append("propose", {PROPOSALS: [only_log(later, "properties", **wish)]})
-    done = planopt(folder, "--apply", crash="after_layout_commit")
-    assert done.returncode == EXIT_CODE, done.stderr
-    last = new_run(workload(folder))
-    assert len(actions(last)) == 1
-    (result,) = maintain(last, ["sales"])
-    assert "found in the table's log" in result.summary
-    assert [(a.action, a.status, a.version_after) for a in actions(last)] == [
-        ("compact", "applied", FILES),
-        ("properties", "applied", FILES + 1),
-    ]
-    for undone in reversed(actions(last)):  # the last change goes first
-        assert undo_layout(last, "sales", who="ada").undoes == undone.id
-    assert read_table_facts("sales", str(sales)).property("delta.autoOptimize.optimizeWrite") is None
-    assert files_of(sales) == FILES
-    assert rows(spark, sales) == expected

@@ -50,3 +50,25 @@ def test_a_mark_that_is_swept_before_it_is_locked_is_made_again(
         assert Clones(str(tmp_path)).sweep() == []
         assert [(m.id, m.needs) for m in Clones(str(tmp_path)).marks()] == [("run-1", {"/data/sales": 3})]
     assert not mark.exists()
+
+
+def test_a_clone_that_cannot_be_removed_keeps_its_mark_for_the_next_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(folder: Path) -> None:
+        raise OSError(30, "Read-only file system", str(folder))
+
+    def clone(spark: Any, table: PinnedTable, folder: Path) -> PinnedTable:
+        (folder / "_delta_log").mkdir(parents=True)
+        return table
+
+    clones, spark = Clones(str(tmp_path)), None
+    monkeypatch.setattr(module, "_clone", clone)
+    with monkeypatch.context() as patch:
+        patch.setattr(module.shutil, "rmtree", refused)
+        with clones.cloned(spark, PinnedTable("sales", "/data/sales", "t-1", 3), "lay-1"):  # type: ignore[arg-type]
+            pass  # no error: what the trial showed is not lost
+        assert clones.sweep() == []
+    assert sorted(f.name for f in (tmp_path / "_clones").iterdir()) == ["lay-1", "lay-1.planopt"]
+    assert clones.sweep() == ["lay-1"]
+    assert not list((tmp_path / "_clones").iterdir())

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from planopt_assets.engine.delta.failures import failures, first_line
 from planopt_assets.errors import LayoutNotTried
 from planopt_assets.model.inputs import PinnedTable
 from planopt_assets.model.location import is_folder, plain_path
@@ -70,16 +71,16 @@ class Clones:
     @contextmanager
     def cloned(self, spark: SparkSession, table: PinnedTable, clone_id: str) -> Iterator[PinnedTable]:
         """A shallow clone of the pinned version while the block runs; the table itself is only read."""
-        with self.holding([table], clone_id) as mark:
+        with self.holding([table], clone_id):
             reached("after_clone_mark")
-            try:
-                yield _clone(spark, table, self._folder / clone_id)
-            finally:
-                _remove(self._folder / clone_id, mark)
+            yield _clone(spark, table, self._folder / clone_id)
 
     @contextmanager
     def holding(self, tables: Iterable[PinnedTable], hold_id: str) -> Iterator[Path]:
-        """While the block runs, planopt's own VACUUM leaves the files of these versions; the mark says so."""
+        """While the block runs, planopt's own VACUUM leaves the files of these versions; the mark says so.
+
+        A clone of that id goes with it. If its folder cannot be removed now, the mark stays for the next sweep.
+        """
         if not _ID.fullmatch(hold_id):
             raise ValueError(f"{hold_id!r} is no id of a mark")
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +91,7 @@ class Clones:
             try:
                 yield mark
             finally:
-                mark.unlink(missing_ok=True)
+                _removed(self._folder / hold_id, mark)
 
     def marks(self) -> list[Mark]:
         """Every mark that is there, in use or left over."""
@@ -110,11 +111,7 @@ class Clones:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:  # its owner lives
                 return False
-            try:
-                _remove(self._folder / mark.id, file)
-            except OSError:  # a JVM that still ends writes into it: the next sweep gets it
-                return False
-        return True
+            return _removed(self._folder / mark.id, file)
 
     def _marked(self) -> list[tuple[Path, Mark]]:
         if not is_folder(self._store) or not self._folder.is_dir():
@@ -135,7 +132,6 @@ def _locked(mark: Path) -> TextIO:
 
 def _clone(spark: SparkSession, table: PinnedTable, folder: Path) -> PinnedTable:
     from delta.tables import DeltaTable
-    from pyspark.errors import PySparkException
 
     from planopt_assets.engine.delta.delta_log import read_table_facts
     from planopt_assets.engine.delta.pins import pinned
@@ -143,9 +139,9 @@ def _clone(spark: SparkSession, table: PinnedTable, folder: Path) -> PinnedTable
     try:
         source = DeltaTable.forPath(spark, table.location)
         source.cloneAtVersion(table.version, str(folder), isShallow=True)
-    except PySparkException as error:
+    except failures() as error:
         raise LayoutNotTried(
-            f"it cannot be cloned: {str(error).splitlines()[0]}",
+            f"it cannot be cloned: {first_line(error)}",
             where=f"table {table.name}",
             fix="check that the version's files are still there, and that the store can be written",
         ) from error
@@ -153,13 +149,21 @@ def _clone(spark: SparkSession, table: PinnedTable, folder: Path) -> PinnedTable
     return pinned(table.name, str(folder), read_table_facts(table.name, str(folder)))
 
 
-def _remove(folder: Path, mark: Path) -> None:
-    if folder.is_symlink():
-        folder.unlink()  # never what it leads to
-    elif folder.exists():
-        shutil.rmtree(folder)
-    reached("after_clone_folder_removed")
-    mark.unlink(missing_ok=True)
+def _removed(folder: Path, mark: Path) -> bool:
+    """Remove the folder, then its mark; False: not all of it goes now, so the mark stays and the next sweep gets it.
+
+    A JVM that still ends may write into the folder, and a file system may be full or read-only for a while.
+    """
+    try:
+        if folder.is_symlink():
+            folder.unlink()  # never what it leads to
+        elif folder.exists():
+            shutil.rmtree(folder)
+            reached("after_clone_folder_removed")
+        mark.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _needs(file: Path) -> dict[str, int] | None:

@@ -1,4 +1,4 @@
-"""Sessions in which planopt changes a user's table: their commits have its mark. Table properties, set and unset."""
+"""Sessions in which planopt changes a user's table: their commits have its mark. Properties and clustering columns."""
 
 from __future__ import annotations
 
@@ -32,3 +32,12 @@ def unset_properties(session: SparkSession, table: Any, names: Sequence[str]) ->
     commands = jvm.org.apache.spark.sql.delta.commands
     command = commands.AlterTableUnsetPropertiesDeltaCommand(table._jdt.table(), unwanted, True, False)
     command.run(session._jsparkSession)
+
+
+def cluster_by(session: SparkSession, table: Any, columns: Sequence[str]) -> None:
+    """The columns by which later rewrites sort the rows; none: they are not sorted. No file is changed."""
+    jvm: Any = session._jvm
+    sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq
+    names = sequence([sequence(name.split(".")) for name in columns])
+    commands = jvm.org.apache.spark.sql.delta.commands
+    commands.AlterTableClusterByDeltaCommand(table._jdt.table(), names).run(session._jsparkSession)

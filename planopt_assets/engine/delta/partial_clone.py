@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.delta.failures import failures, first_line
+from planopt_assets.errors import LayoutNotTried
 from planopt_assets.maintain.subset import describe_subset, subset_of
 from planopt_assets.model.data_file import DataFile
 
@@ -13,6 +15,17 @@ if TYPE_CHECKING:
 
 def cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> str:
     """Keep as many files as fit into the limit; which, in words. Empty: all of them fit, and nothing was done."""
+    try:
+        return _cut_down(spark, location, limit, seed)
+    except failures() as error:
+        raise LayoutNotTried(
+            f"its clone cannot be cut down to {limit / 1e9:.3g} GB: {first_line(error)}",
+            where=f"clone {location}",
+            fix="raise `maintenance.trial_bytes` so that the whole table is tried, and check the error above",
+        ) from error
+
+
+def _cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> str:
     from delta.tables import DeltaTable
 
     log: Any = DeltaTable.forPath(spark, location)._jdt.table().deltaLog()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_attempt, wait_random
-
 from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.own_commits import FileChange, marked_commits
-from planopt_assets.engine.delta.own_session import marked_session, set_properties
+from planopt_assets.engine.delta.failures import ATTEMPTS, conflicts, failures, first_line, repeated
+from planopt_assets.engine.delta.own_session import cluster_by, marked_session, set_properties
 from planopt_assets.engine.delta.table_size import table_size
 from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.errors import MaintenanceConflict, MaintenanceFailed
+from planopt_assets.store.crash_points import reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from planopt_assets.model.layout_proposal import LayoutProposal
 
-ATTEMPTS = 4
 _BLOOM = "parquet.bloom.filter.enabled"
 
 
@@ -31,58 +30,32 @@ def rewrite(
 
     Writers go on meanwhile. Delta commits a rewrite only if nobody deleted or updated rows of the files that were
     rewritten. Else it is tried again on the new version, at most `ATTEMPTS` times; an append never stands in the way.
+
+    Properties and clustering columns are a commit of their own, made once and before the files: if the rewrite fails
+    they are on the table, and whoever called this takes them back.
     """
-    from pyspark.errors import PySparkException
-
-    conflicts = _conflicts()
     before = LogFiles(layout.table, location).newest()
-    session = _session(spark, layout, action_id)
     tried = 0
-
-    @retry(
-        retry=retry_if_exception_type(conflicts),
-        stop=stop_after_attempt(ATTEMPTS),
-        wait=wait_random(0.1, 1.0),
-        reraise=True,
-        before=lambda state: _count(state),
-    )
-    def change() -> None:
-        with active(session):
-            _change(session, location, layout)
-
-    def _count(state: RetryCallState) -> None:
-        nonlocal tried
-        tried = state.attempt_number
-
     try:
-        change()
-    except conflicts as error:
+        session = _session(spark, layout, action_id)
+        with active(session):
+            if layout.properties or layout.action == "cluster":
+                repeated(lambda: _set(session, location, layout))
+                reached("after_layout_settings")
+            tried = repeated(lambda: _change(session, location, layout))
+    except conflicts() as error:
         raise MaintenanceConflict(
-            f"other writers changed the same files in each of {tried} attempts: {_first_line(error)}",
+            f"other writers changed the same files in each of {ATTEMPTS} attempts: {first_line(error)}",
             where=f"table {layout.table}",
             fix="run it at an hour when nobody updates or deletes, or on fewer partitions",
         ) from error
-    except PySparkException as error:
+    except failures() as error:
         raise MaintenanceFailed(
-            f"{layout.describe()} failed: {_first_line(error)}",
+            f"{layout.describe()} failed: {first_line(error)}",
             where=f"table {layout.table}",
-            fix="the table is as it was; check the free disk space and the error above",
+            fix="no row was lost; check the free disk space and the error above",
         ) from error
     return marked_commits(location, before, action_id), tried
-
-
-def _conflicts() -> tuple[type[Exception], ...]:
-    """Delta's errors for a commit that others were faster than; in Python they have no base of their own."""
-    from delta import exceptions
-
-    return (
-        exceptions.ConcurrentAppendException,
-        exceptions.ConcurrentDeleteDeleteException,
-        exceptions.ConcurrentDeleteReadException,
-        exceptions.ConcurrentTransactionException,
-        exceptions.ConcurrentWriteException,
-        exceptions.DeltaConcurrentModificationException,
-    )
 
 
 def _session(spark: SparkSession, layout: LayoutProposal, action_id: str) -> SparkSession:
@@ -96,18 +69,26 @@ def _session(spark: SparkSession, layout: LayoutProposal, action_id: str) -> Spa
     return session
 
 
-def _change(session: SparkSession, location: str, layout: LayoutProposal) -> None:
-    """Properties first: statistics of new files are collected by those of the table."""
+def _set(session: SparkSession, location: str, layout: LayoutProposal) -> None:
+    """Before the files: their statistics are collected, and their rows sorted, by what is set."""
     from delta.tables import DeltaTable
 
     table = DeltaTable.forPath(session, location)
     if layout.properties:
         set_properties(session, table, dict(layout.properties))
+    if layout.action == "cluster":
+        cluster_by(session, table, layout.columns)
+
+
+def _change(session: SparkSession, location: str, layout: LayoutProposal) -> None:
+    from delta.tables import DeltaTable
+
+    table = DeltaTable.forPath(session, location)
     steps: dict[str, Callable[[], Any]] = {
         "compact": lambda: _optimize(table, layout).executeCompaction(),
         "bloom": lambda: _write_anew(session, location),
         "zorder": lambda: _optimize(table, layout).executeZOrderBy(*layout.columns),
-        "cluster": lambda: _cluster(session, table, layout),
+        "cluster": lambda: _optimize_every_file(session, table),
         "statistics": lambda: _collect_statistics(session, table),
         "checkpoint": lambda: _log(table).checkpoint(),
         "properties": lambda: None,
@@ -130,14 +111,18 @@ def _write_anew(session: SparkSession, location: str) -> None:
     rows.write.format("delta").mode("overwrite").option("dataChange", "false").save(location)
 
 
-def _cluster(session: SparkSession, table: Any, layout: LayoutProposal) -> None:
-    """The columns, then every file: the Python API knows neither `ALTER TABLE CLUSTER BY` nor `OPTIMIZE FULL`."""
+def _optimize_every_file(session: SparkSession, table: Any) -> None:
+    """`OPTIMIZE FULL`, which the Python API does not know.
+
+    Without FULL, Delta leaves files alone that were clustered before, also by other columns.
+    """
     jvm: Any = session._jvm
-    sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq
-    columns = sequence([sequence(name.split(".")) for name in layout.columns])
-    commands = jvm.org.apache.spark.sql.delta.commands
-    commands.AlterTableClusterByDeltaCommand(table._jdt.table(), columns).run(session._jsparkSession)
-    table.optimize().executeCompaction()
+    commands: Any = jvm.org.apache.spark.sql.delta.commands
+    none, nothing = jvm.scala.Option.empty(), jvm.org.apache.spark.api.python.PythonUtils.toSeq([])
+    full = commands.DeltaOptimizeContext(none, none, none, none, True)
+    of_catalog, snapshot = table._jdt.table().catalogTable(), _log(table).update(False, none, none)
+    executor = commands.OptimizeExecutor
+    executor(session._jsparkSession, snapshot, of_catalog, nothing, nothing, False, full).optimize()
 
 
 def _collect_statistics(session: SparkSession, table: Any) -> None:
@@ -151,7 +136,3 @@ def _collect_statistics(session: SparkSession, table: Any) -> None:
 
 def _log(table: Any) -> Any:
     return table._jdt.table().deltaLog()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

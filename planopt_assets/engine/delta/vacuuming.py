@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planopt_assets.engine.delta.failures import failures, first_line
 from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.errors import VacuumRefused
 
@@ -18,19 +19,18 @@ _LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 def vacuum(spark: SparkSession, name: str, location: str) -> None:
     """The table's own retention is used: Delta 4.4 ignores another one, except 0, and that is never asked for."""
     from delta.tables import DeltaTable
-    from pyspark.errors import PySparkException
 
-    session = spark.newSession()
-    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "true")
-    cores = str(session.sparkContext.defaultParallelism)
-    session.conf.set("spark.sql.shuffle.partitions", cores)  # it joins listings
-    session.conf.set(_LISTING, cores)
     try:
+        session = spark.newSession()
+        session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "true")
+        cores = str(session.sparkContext.defaultParallelism)
+        session.conf.set("spark.sql.shuffle.partitions", cores)  # it joins listings
+        session.conf.set(_LISTING, cores)
         with active(session):
             DeltaTable.forPath(session, location).vacuum()
-    except PySparkException as error:
+    except failures() as error:
         raise VacuumRefused(
-            (str(error).splitlines() or [""])[0],
+            first_line(error),
             where=f"table {name}",
             fix="check the table's retention, and whether its files can be deleted",
         ) from error

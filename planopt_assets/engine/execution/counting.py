@@ -83,10 +83,14 @@ def count(
 
 
 def _cpu(planning: int | None, running: int | None, executors: int, *, cpu_has_executors: bool) -> int | None:
-    """In local mode tasks are threads of the driver; those that ended meanwhile are in the stages only."""
     if planning is None or running is None:
         return None
-    return planning + (max(running, executors) if cpu_has_executors else running + executors)
+    return planning + with_executors(running, executors, cpu_has_executors=cpu_has_executors)
+
+
+def with_executors(driver: int, executors: int, *, cpu_has_executors: bool) -> int:
+    """In local mode tasks are threads of the driver; those that ended meanwhile are in the stages only."""
+    return max(driver, executors) if cpu_has_executors else driver + executors
 
 
 def _of_plan(final: Plan | None, scans: Sequence[ScanFacts] | None, writing_tasks: int) -> dict[str, int | None]:

@@ -11,8 +11,17 @@ from planopt_assets.delta.own_commits import marked_commits, marks_after
 from planopt_assets.engine.delta.delta_log import read_table_facts
 from planopt_assets.engine.delta.protocol import writable
 from planopt_assets.engine.delta.rewriting import rewrite
-from planopt_assets.engine.delta.table_size import table_size
-from planopt_assets.errors import MaintenanceRefused, PlanoptError, TableReplaced
+from planopt_assets.engine.delta.table_size import TableSize, table_size
+from planopt_assets.engine.execution.block_cpu import with_cpu
+from planopt_assets.errors import (
+    MaintenanceConflict,
+    MaintenanceFailed,
+    MaintenanceRefused,
+    PlanoptError,
+    TableReplaced,
+    TableUnreadable,
+)
+from planopt_assets.loop.maintaining.half_done import is_half, taken_back
 from planopt_assets.loop.maintaining.records import keep_action
 from planopt_assets.loop.maintaining.remembering import proven_verdict
 from planopt_assets.maintain.permission import for_a_person, may_not_write
@@ -22,6 +31,7 @@ from planopt_assets.store.codecs.maintaining import ACTIONS
 from planopt_assets.store.crash_points import reached
 
 if TYPE_CHECKING:
+    from planopt_assets.delta.own_commits import FileChange
     from planopt_assets.loop.run import Run
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.table_facts import TableFacts
@@ -33,8 +43,9 @@ def apply_layout(run: Run, proposal: LayoutProposal, *, who: str | None = None) 
 
     Refused unless the layout is proven for its readers of today, the table is still the one that was tried, and the
     workload file lets planopt write to it. A checkpoint and table properties need no verdict. What goes wrong is stored
-    too, and raised.
+    too, and raised; what it had set on the table by then is put back.
     """
+    run.workspace.revive()
     action = _begun(run, proposal, who)
     try:
         if proposal.needs_proof:
@@ -42,8 +53,12 @@ def apply_layout(run: Run, proposal: LayoutProposal, *, who: str | None = None) 
         elif who is None and (why := for_a_person(proposal.action)):
             fix = f"planopt maintain {proposal.table} --apply"
             raise MaintenanceRefused(why, where=f"table {proposal.table}", fix=fix)
-        location = _may_write(run, proposal, by_hand=who is not None)
-        done = _applied(run, proposal, action, location)
+        facts, location = _may_write(run, proposal, by_hand=who is not None)
+        try:
+            done = _applied(run, proposal, action, location)
+        except (MaintenanceConflict, MaintenanceFailed, TableUnreadable) as error:
+            action, words = taken_back(run, proposal, action, location, facts.version)
+            raise type(error)(f"{error.what}; {words}", where=error.where, fix=error.fix) from error
     except PlanoptError as error:
         refused = isinstance(error, MaintenanceRefused | TableReplaced)
         status: ActionStatus = "refused" if refused else "failed"
@@ -66,8 +81,8 @@ def _begun(run: Run, proposal: LayoutProposal, who: str | None) -> MaintenanceAc
     )
 
 
-def _may_write(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> str:
-    """The location of a table that may be written to; its log is read anew."""
+def _may_write(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> tuple[TableFacts, str]:
+    """A table that may be written to, as it is now, and its location; its log is read anew."""
     pinned = next(t for t in run.workspace.tables if t.name == proposal.table)
     facts = read_table_facts(proposal.table, pinned.location)
     where = f"table {proposal.table}"
@@ -81,17 +96,17 @@ def _may_write(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> str:
     why, fix = may_not_write(table, run.workload.mode, by_hand=by_hand, unknown_features=writable(facts))
     if why:
         raise MaintenanceRefused(why, where=where, fix=fix)
-    return pinned.location
+    return facts, pinned.location
 
 
 def _applied(run: Run, proposal: LayoutProposal, action: MaintenanceAction, location: str) -> MaintenanceAction:
     spark, cpu = run.workspace.spark, run.workspace.instruments.cpu
-    before, read, started = table_size(spark, location), cpu.read(), time.perf_counter_ns()
+    before, started = table_size(spark, location), time.perf_counter_ns()
     reached("before_layout_commit")
-    change, attempts = rewrite(spark, location, proposal, action.id)
+    (change, attempts), spent = with_cpu(spark, cpu, lambda: rewrite(spark, location, proposal, action.id))
     reached("after_layout_commit")
-    took, spent = time.perf_counter_ns() - started, cpu.since(read)
-    after = table_size(spark, location)
+    took = time.perf_counter_ns() - started
+    after = _size_after(run, location, before, change)
     facts = read_table_facts(proposal.table, location)
     return replace(
         action,
@@ -111,6 +126,17 @@ def _applied(run: Run, proposal: LayoutProposal, action: MaintenanceAction, loca
     )
 
 
+def _size_after(run: Run, location: str, before: TableSize, change: FileChange | None) -> TableSize:
+    """As Delta counts it; where Spark has ended right after the commit, by what the commit did."""
+    try:
+        return table_size(run.workspace.spark, location)
+    except MaintenanceFailed:
+        if change is None:
+            return before
+        files = before.files + change.files_added - change.files_removed
+        return TableSize(files, before.bytes + change.bytes_added - change.bytes_removed)
+
+
 def _kept_until(facts: TableFacts) -> datetime:
     """Till then no VACUUM with the table's own retention deletes what undoing needs."""
     return datetime.now(UTC) + timedelta(hours=hours(dict(facts.properties), FILES))
@@ -119,7 +145,8 @@ def _kept_until(facts: TableFacts) -> datetime:
 def recover(run: Run, proposal: LayoutProposal) -> MaintenanceAction | None:
     """An action that was committed by a process that ended before it stored its row; it is stored now.
 
-    Its commits have its mark, so it is neither lost nor done twice.
+    Its commits have its mark, so it is neither lost nor done twice. If it had set properties and rewritten nothing yet,
+    it has failed, and `--undo` puts them back.
     """
     pinned = next((t for t in run.workspace.tables if t.name == proposal.table), None)
     known = {a.id for a in run.snapshot.read(ACTIONS, table=proposal.table)}
@@ -128,12 +155,19 @@ def recover(run: Run, proposal: LayoutProposal) -> MaintenanceAction | None:
     change = marked_commits(pinned.location, proposal.version, found) if pinned and found else None
     if pinned is None or found is None or change is None:
         return None
+    run.workspace.revive()
     size = table_size(run.workspace.spark, pinned.location)
+    undo = f"planopt maintain {proposal.table} --undo"
+    half = is_half(proposal, change)
+    words = "found in the table's log after its process had ended"
+    if half:
+        words = f"its process ended before it rewrote anything, and what it had set is on the table: {undo}"
     action = replace(
         _begun(run, proposal, None),
         id=found,
-        status="applied",
-        reason=f"{proposal.describe()}; found in the table's log after its process had ended",
+        status="failed" if half else "applied",
+        error_code=MaintenanceFailed.code if half else None,
+        reason=f"{proposal.describe()}; {words}",
         version_before=change.first - 1,
         version_after=change.last,
         files_before=size.files + change.files_removed - change.files_added,
@@ -141,7 +175,7 @@ def recover(run: Run, proposal: LayoutProposal) -> MaintenanceAction | None:
         bytes_before=size.bytes + change.bytes_removed - change.bytes_added,
         bytes_after=size.bytes,
         bytes_rewritten=change.bytes_added,
-        undo=f"planopt maintain {proposal.table} --undo",
+        undo=undo,
         undo_until=_kept_until(read_table_facts(proposal.table, pinned.location)),
     )
     keep_action(run, action)

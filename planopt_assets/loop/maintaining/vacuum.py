@@ -27,6 +27,7 @@ def vacuum_table(run: Run, table: str, *, hours: float | None, who: str) -> Main
 
     The loop never calls this. `hours` is what the person expects the retention to be at most; Delta takes the table's.
     """
+    run.workspace.revive()
     pinned = next(t for t in run.workspace.tables if t.name == table)
     facts = read_table_facts(table, pinned.location)
     action = MaintenanceAction(
