@@ -80,6 +80,20 @@ def test_every_query_runs_on_both_in_every_round() -> None:
     assert [t.warm_up for _, _, t in experiment.trials()[:3]] == [True, True, False]
 
 
+def test_every_round_is_told() -> None:
+    told: list[str] = []
+    workspace = TwoLayouts(faster)
+    LayoutExperiment(
+        workspace,  # type: ignore[arg-type]
+        (subject("a"), subject("b")),
+        trial_prefix="tri-run-sales",
+        run_deadline=1e9,
+        clock=workspace.clock,
+        tell=told.append,
+    ).run()
+    assert told == ["warm-up: 2 queries", *(f"round {n} of at most 9: 2 queries" for n in (1, 2, 3))]
+
+
 def test_what_this_session_has_run_needs_no_warm_up() -> None:
     class Warm(TwoLayouts):
         def has_run(self, query: Query, arm: Arm) -> bool:

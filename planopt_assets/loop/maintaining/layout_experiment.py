@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ class Measured:
 class LayoutExperiment:
     """Rounds over all subjects; the first one warms up. It ends with one verdict on the workload.
 
-    `words` say where the arms before and after run, in the reasons of a verdict.
+    `words` say where the arms before and after run, in the reasons of a verdict. `tell` hears of every round.
     """
 
     def __init__(
@@ -75,8 +75,9 @@ class LayoutExperiment:
         rules: Rules | None = None,
         clock: Clock = time.monotonic,
         words: tuple[str, str] = ("on the table as it is", "on the new layout"),
+        tell: Callable[[str], None] = lambda words: None,
     ) -> None:
-        self._workspace, self._clock, self._words = workspace, clock, words
+        self._workspace, self._clock, self._words, self._tell = workspace, clock, words, tell
         given = rules or Rules()
         # One dear run of one query vetoes nothing: the others may gain.
         self._rules = replace(given, max_pairs=min(given.max_pairs, MAX_ROUNDS), outdone_factor=math.inf)
@@ -101,7 +102,9 @@ class LayoutExperiment:
     def run(self) -> Judgement:
         number, lost = 0, self._workspace.sessions_lost
         while True:
-            for one in self._next_round():
+            going_on = self._next_round()
+            self._tell(self._round_in_words(number, len(going_on)))
+            for one in going_on:
                 try:
                     ended = self._run_query(one, number)
                 except SparkFailed as error:
@@ -113,6 +116,12 @@ class LayoutExperiment:
             if (verdict := self._judged(number)) is not None:
                 return verdict
             number += 1
+
+    def _round_in_words(self, number: int, queries: int) -> str:
+        """Progress: a round takes minutes where queries do."""
+        if not number:
+            return f"warm-up: {queries} queries"
+        return f"round {number} of at most {self._rules.max_pairs}: {queries} queries"
 
     @property
     def error_spent(self) -> float:

@@ -15,6 +15,7 @@ from planopt_assets.engine.delta.delta_log import read_table_facts
 from planopt_assets.engine.delta.partial_clone import cut_down
 from planopt_assets.engine.delta.pins import pinned
 from planopt_assets.engine.delta.rewriting import rewrite
+from planopt_assets.engine.execution.block_cpu import with_cpu
 from planopt_assets.errors import LayoutNotTried
 from planopt_assets.loop.maintaining.layout_experiment import LayoutExperiment, Measured, Subject
 from planopt_assets.loop.maintaining.measured_reads import measured_read
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from planopt_assets.loop.run import Run
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.verdict import Judgement
+
+STAGE = "maintain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ def try_layouts(run: Run, proposals: Sequence[LayoutProposal]) -> Tried:
             trial_prefix=run.event_id("tri", "layout", _key(proposals)),
             run_deadline=run.deadline,
             rules=rules,
+            tell=lambda words: run.progress(STAGE, proposals[0].table, words),
         )
         judgement = experiment.run()
         reached("after_layout_trials")
@@ -153,9 +157,8 @@ def _rewritten(run: Run, stack: ExitStack, proposal: LayoutProposal, table: Pinn
         cut_down(spark, part.location, limit, seed)
         before = _newest(part)
     cpu, started = run.workspace.instruments.cpu, time.perf_counter_ns()
-    read = cpu.read()
-    change, _ = rewrite(spark, clone.location, proposal, name)
-    took, spent = time.perf_counter_ns() - started, cpu.since(read)
+    (change, _), spent = with_cpu(spark, cpu, lambda: rewrite(spark, clone.location, proposal, name))
+    took = time.perf_counter_ns() - started
     old, new = (read_table_facts(table.name, place).protocol for place in (table.location, clone.location))
     out = locked_out(old, new, run.workload.table(table.name).features)
     return _Rewritten(proposal, before, _newest(clone), change, spent, took, out, subset)

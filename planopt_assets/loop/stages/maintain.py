@@ -17,7 +17,7 @@ from planopt_assets.errors import (
     TableUnreadable,
 )
 from planopt_assets.loop.maintaining.apply import apply_layout, recover
-from planopt_assets.loop.maintaining.layout_trial import Tried, try_layouts
+from planopt_assets.loop.maintaining.layout_trial import STAGE, Tried, try_layouts
 from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.maintaining.remembering import memory, remembered
 from planopt_assets.loop.run import Run, StageResult
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.layout_verdict import LayoutVerdict
     from planopt_assets.model.maintenance_action import MaintenanceAction
-
-STAGE = "maintain"
 
 
 def maintain(run: Run, tables: Sequence[str], *, who: str | None = None, apply: bool = True) -> list[StageResult]:
