@@ -2,7 +2,7 @@
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster test soak ui lint bench lock clean
+.PHONY: help demo demo-cluster test soak matrix ui lint bench lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -18,6 +18,9 @@ test: $(READY) ## all tests, in two processes; ARGS="-m fast" for those that nee
 
 soak: $(READY) ## faults on a Spark cluster, which take too long for the suite
 	.venv/bin/python -m pytest -p no:cacheprovider -m soak planopt_tests $(ARGS)
+
+matrix: $(READY) ## the demo and the capture tests on every supported Spark, each in its own environment; ARGS="4.2" for one
+	.venv/bin/python tools/matrix.py $(ARGS)
 
 ui: $(READY) ## Dagster with the demo loaded, on 127.0.0.1
 	.venv/bin/planopt ui

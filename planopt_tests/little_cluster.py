@@ -34,7 +34,7 @@ USUAL_PORT = 7077
 WORKERS = 2
 MEMORY = "1g"
 _DAEMON_MEMORY = "256m"
-_START_S = 120.0
+_START_S = 600.0  # only to end a hang: on a machine that is busy a JVM takes minutes
 _KEEPER = "--keeper"
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 
@@ -74,7 +74,7 @@ class LittleCluster:
         psutil.Process(self.master_pid).kill()
 
     @contextmanager
-    def slowed(self, *, stopped_s: float = 0.4, running_s: float = 0.05) -> Iterator[None]:
+    def slowed(self, *, stopped_s: float = 0.45, running_s: float = 0.02) -> Iterator[None]:
         """Until the end, one executor and its Python workers are stopped most of the time."""
         pulse = [sys.executable, "-c", _PULSE, str(self.executors()[-1].pid), str(stopped_s), str(running_s)]
         pulsing = subprocess.Popen(pulse, stdin=subprocess.PIPE)

@@ -21,7 +21,7 @@ from planopt_assets.errors import JarsMissing, JavaMissing, JavaTooOld
 pytestmark = pytest.mark.fast
 
 ROOT = Path(__file__).parent.parent
-TARGETS = {"help", "demo", "demo-cluster", "test", "soak", "ui", "lint", "bench", "lock", "clean"}
+TARGETS = {"help", "demo", "demo-cluster", "test", "soak", "matrix", "ui", "lint", "bench", "lock", "clean"}
 
 
 def program(folder: Path, name: str, script: str) -> None:

@@ -86,6 +86,7 @@ def _counters(query: Spec, night: Night, execution: str, speed: float) -> Counte
         map_memory_bytes=206_569_376,
         sort_fallback_tasks=0,
         input_bytes=size // 4,
+        shuffle_remote_bytes=0,
     )
 
 

@@ -43,6 +43,7 @@ from planopt_assets.errors.engine import (
     SessionLost,
     SessionMismatch,
     SparkFailed,
+    SparkUnsupported,
     TableUnreachable,
     TableUnreadable,
 )
@@ -166,6 +167,7 @@ __all__ = [
     "SessionLost",
     "SessionMismatch",
     "SparkFailed",
+    "SparkUnsupported",
     "SqlFileUnreadable",
     "SqlRefused",
     "SqlSyntax",

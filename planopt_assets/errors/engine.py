@@ -47,6 +47,12 @@ class ClusterGivesNothing(SparkFailed):
     code = "PLN-222"
 
 
+class SparkUnsupported(SparkFailed):
+    """The installed Spark or Delta is one that planopt does not work with."""
+
+    code = "PLN-224"
+
+
 class TableUnreadable(PlanoptError):
     """A registered table is missing, is not a Delta table, or has a damaged log."""
 

@@ -36,6 +36,8 @@ class TrialWindow:
     def open_for_s(self, local: datetime) -> float:
         """Seconds until it closes; 0 where it is closed. `local` is the time in the workload's time zone.
 
+        A night in which clocks are put forward is an hour shorter.
+
         >>> night = TrialWindow(22, 6)
         >>> [night.open_for_s(datetime(2026, 3, 1, hour, 30)) / 3600 for hour in (21, 22, 5, 6)]
         [0.0, 7.5, 0.5, 0.0]
@@ -45,7 +47,7 @@ class TrialWindow:
             opens = datetime.combine(day, time(self.start), local.tzinfo)
             closes = opens + timedelta(hours=hours)
             if opens <= local < closes:
-                return (closes - local).total_seconds()
+                return closes.timestamp() - local.timestamp()
         return 0.0
 
     def describe(self) -> str:

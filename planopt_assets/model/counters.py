@@ -62,6 +62,8 @@ class Counters:
     # What tasks read through the file system: footers, indexes, dictionaries. Not how much data was read, for Parquet's
     # vectored reads are not in it; but where only the reader works differently, this tells.
     input_bytes: int | None = None
+    # Since schema version 9. Of `shuffle_read_bytes` what came from other executors; 0 in local mode.
+    shuffle_remote_bytes: int | None = None
 
     def known(self, name: str) -> int:
         """A counter that must be there; who cannot go on without it asks `unknown` first."""

@@ -8,6 +8,7 @@ Prints what each pass did as one JSON object.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from planopt_assets import tuned
+from planopt_assets.engine.execution import stragglers
 from planopt_assets.engine.execution.leftover_tasks import running_tasks
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop import trial_runs
@@ -54,7 +56,7 @@ def ran_with(fault: str, folder: Path, cluster: LittleCluster) -> dict[str, Any]
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -63,11 +65,19 @@ def ran_with(fault: str, folder: Path, cluster: LittleCluster) -> dict[str, Any]
 
 def main(folder: Path, fault: str, cluster: LittleCluster) -> None:
     make_tables(folder, rows=ROWS)
+    if fault != "straggler":
+        _expect_no_straggler()
     faulty = _pass(_workload(folder, cluster, "long", LONG), _Fault(fault, cluster))
     # Another query: the verdict on the first one stands for some days.
     other = LONG.replace("% 97", "% 89")
+    _expect_no_straggler()
     after = _pass(_workload(folder, cluster, "next", other), None) if fault != "master" else None
     print(json.dumps({"faulty": faulty, "after": after}))
+
+
+def _expect_no_straggler() -> None:
+    """A machine that is busy with other things holds up executors too, and no test is about that."""
+    stragglers.LEAST_S = math.inf
 
 
 def _workload(folder: Path, cluster: LittleCluster, name: str, sql: str) -> Workload:

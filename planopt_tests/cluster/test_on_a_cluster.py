@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from planopt_assets.engine.sessions import same_versions
+from planopt_assets.engine.sessions.ask_executors import Answers
 from planopt_assets.engine.sessions.same_versions import first_difference, own_versions
+from planopt_assets.errors import ClusterMismatch
 from planopt_tests.cluster.probe import BURNED_S, answer_of
 from planopt_tests.little_cluster import LittleCluster, little_cluster
 
@@ -54,7 +58,7 @@ def test_the_same_versions_open_a_session_with_all_cores(cluster: LittleCluster,
 @pytest.mark.soak
 def test_a_cluster_without_free_memory_is_an_error_and_not_a_wait_for_ever(tmp_path: Path) -> None:
     with little_cluster(workers=1, memory="512m") as small:  # an executor asks for 1 GiB
-        answer = answer_of("opened", tmp_path, small.master)
+        answer = answer_of("opened in 10 s", tmp_path, small.master)
     assert answer["code"] == "PLN-222"
 
 
@@ -65,10 +69,13 @@ def test_no_master_is_an_error_that_names_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_python_beside_the_executors_is_in_the_cpu_of_a_query(cluster: LittleCluster, tmp_path: Path) -> None:
-    answer = answer_of("python_cpu", tmp_path, cluster.master)
-    assert answer["cpu_ns"] is not None
-    assert answer["cpu_ns"] - answer["executor_cpu_ns"] >= 2 * BURNED_S * 1e9  # two tasks at least
+def test_python_beside_the_executors_and_what_they_send_each_other_is_counted(
+    cluster: LittleCluster, tmp_path: Path
+) -> None:
+    counters = answer_of("counters", tmp_path, cluster.master)
+    assert counters["cpu_ns"] is not None
+    assert counters["cpu_ns"] - counters["executor_cpu_ns"] >= 2 * BURNED_S * 1e9  # two tasks at least
+    assert 0 < counters["shuffle_remote_bytes"] <= counters["shuffle_read_bytes"]
 
 
 # Without a cluster
@@ -89,6 +96,15 @@ def test_each_version_is_compared(name: str, there: str, words: str) -> None:
     own = {"spark": "4.2.0", "python": "3.11.2", "delta": "4.4.0"}
     near, far = {"host": "a", **own}, {"host": "far", **own, name: there}
     assert first_difference(own, [far, near]) == words
+
+
+@pytest.mark.fast
+def test_what_some_executors_answer_counts_where_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {"host": "far", **own_versions(), "spark": "4.1.0"}
+    monkeypatch.setattr(same_versions, "ask_executors", lambda spark, question: Answers([other], complete=False))
+    session = SimpleNamespace(sparkContext=SimpleNamespace(master="spark://host:7077"))
+    with pytest.raises(ClusterMismatch, match=r"PLN-221 .*far has 4\.1\.0"):
+        same_versions.check_same_versions(session)  # type: ignore[arg-type]
 
 
 @pytest.mark.fast

@@ -32,6 +32,7 @@ NAMES = [
     "memoryBytesSpilled",
     "diskBytesSpilled",
     "peakExecutionMemory",
+    "shuffleRemoteBytesRead",
 ]
 STAGE = {name: 4**i for i, name in enumerate(NAMES, 1)}
 STAGES = [STAGE, {name: 2 * value for name, value in STAGE.items()}]
@@ -118,6 +119,7 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "map_memory_bytes": 0,
         "sort_fallback_tasks": 0,
         "input_bytes": three["inputBytes"],
+        "shuffle_remote_bytes": three["shuffleRemoteBytesRead"],
     }
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from planopt_assets.engine.execution.counting import Elapsed
-from planopt_assets.engine.execution.disturbance import disturbance
+from planopt_assets.engine.execution.disturbance import disturbance, ran_again
+from planopt_assets.engine.execution.execute import _held_up
 from planopt_assets.engine.execution.executor_python import ExecutorPython
 from planopt_assets.engine.execution.stragglers import by_executor, straggler
 from planopt_assets.engine.sessions import executors as module
@@ -40,6 +41,7 @@ def spark_of(looks: Sequence[Look], master: str = "spark://host:7077", *, stoppe
     context = SimpleNamespace(
         master=master,
         defaultParallelism=8,
+        startTime=0,
         _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store, isStopped=lambda: stopped)),
         getConf=dict,
     )
@@ -94,6 +96,12 @@ def test_a_worker_that_is_gone_for_good_is_waited_for_once_and_every_execution_s
     assert not executors._may_come_back
 
 
+def test_an_executor_that_comes_late_makes_another_cluster() -> None:
+    spark, jvm = spark_of([[up("0")], [up("0"), up("1")]])
+    executors = Executors(spark, jvm)
+    assert executors.disturbed(executors.whole()) == "2 cores where trials began with 1"
+
+
 def wait(monkeypatch: pytest.MonkeyPatch, looks: Sequence[Look], *, stopped: bool = False) -> Fleet:
     spark, jvm = spark_of(looks, stopped=stopped)
     made = Executors(spark, jvm)
@@ -105,6 +113,33 @@ def wait(monkeypatch: pytest.MonkeyPatch, looks: Sequence[Look], *, stopped: boo
 def test_a_session_waits_until_no_further_executor_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[Look] = [[], [], [up("0")], [up("0"), up("1")]]
     assert wait(monkeypatch, looks).total_cores == 2
+
+
+def test_a_slow_cluster_is_given_as_long_for_the_next_executor_as_it_took_for_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first one comes at the 10th look, the second five looks later: more than the least quiet time."""
+    clock = SteppingClock(module._ASK_EVERY_S)
+    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "QUIET_S", 2 * module._ASK_EVERY_S)
+    monkeypatch.setattr(module, "FIRST_S", 60.0)
+    looks: list[Look] = [*[[]] * 10, *[[up("0")]] * 5, [up("0"), up("1")]]
+    assert wait(monkeypatch, looks).total_cores == 2
+
+
+class SteppingClock:
+    """Time passes only while somebody sleeps."""
+
+    def __init__(self, step_s: float) -> None:
+        self._now, self._step_s = 0.0, step_s
+
+    def monotonic(self) -> float:
+        return self._now
+
+    time = monotonic
+
+    def sleep(self, seconds: float) -> None:
+        self._now += self._step_s
 
 
 def test_a_cluster_that_gives_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +168,15 @@ def task(executor: str, run_s: float, cpu_s: float, waited_s: float = 0.0) -> di
 
 def test_an_executor_that_takes_longer_for_the_same_cpu_was_held_up() -> None:
     stages = [[task("0", 1.0, 0.9), task("1", 4.0, 0.9)], [task("0", 1.0, 0.9), task("1", 4.0, 0.9)]]
-    assert straggler(by_executor(stages)).startswith("executor 1 was held up: 4.4 s for a second of CPU")
+    assert straggler(map(by_executor, stages)) == (
+        "executor 1 was held up: 8.0 s of tasks, where the others would take 2.0 s"
+    )
+
+
+def test_executors_are_compared_within_a_stage() -> None:
+    """A single task that waits for storage, in a stage of its own, is slow on whatever executor it runs."""
+    stages = [[task("0", 2.0, 0.1)], [task("0", 1.0, 0.9), task("1", 1.0, 0.9)]]
+    assert straggler(map(by_executor, stages)) == ""
 
 
 @pytest.mark.parametrize(
@@ -149,7 +192,19 @@ def test_an_executor_that_takes_longer_for_the_same_cpu_was_held_up() -> None:
     ],
 )
 def test_other_long_tasks_are_nobodys_fault(tasks: list[dict[str, Any]]) -> None:
-    assert straggler(by_executor([tasks])) == ""
+    assert straggler([by_executor(tasks)]) == ""
+
+
+@pytest.mark.parametrize(("plan", "blamed"), [("HashAggregate", True), ("ArrowEvalPython [f(a)]", False)])
+def test_where_python_runs_nobody_is_blamed(plan: str, blamed: bool) -> None:
+    """Its CPU is in no task: an executor that got all the rows would look slow."""
+    stages = [[task("0", 1.0, 0.9), task("1", 4.0, 0.9)]]
+    instruments: Any = SimpleNamespace(
+        executors=SimpleNamespace(alone=False),
+        python=Readings(plan=plan),
+        capture=SimpleNamespace(tasks=lambda told: told),
+    )
+    assert bool(_held_up(instruments, None, stages)) == blamed  # type: ignore[arg-type]
 
 
 def test_all_that_disturbed_an_execution_is_told() -> None:
@@ -157,6 +212,11 @@ def test_all_that_disturbed_an_execution_is_told() -> None:
         "an executor was lost and executor 1 was held up and 1 task failed"
     )
     assert disturbance(0) == ""
+
+
+def test_a_stage_that_ran_again_disturbs_though_no_task_of_its_last_attempt_failed() -> None:
+    """A shuffle file that could not be fetched fails tasks of the first attempt, and no executor need be lost."""
+    assert disturbance(0, again=ran_again([{"attemptId": 1}, {"attemptId": 0}])) == "1 stage ran again"
 
 
 # Python beside executors

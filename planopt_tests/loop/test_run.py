@@ -14,6 +14,7 @@ import pytest
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
 from planopt_assets.loop.steps import Step
+from planopt_assets.loop.trial_hours import trials_open_for_s
 from planopt_assets.model.automation import Automation, TrialWindow
 from planopt_assets.model.records import Edge, NodeRecord
 from planopt_assets.model.redaction import HIDDEN, learn
@@ -80,6 +81,15 @@ def test_no_trial_starts_outside_its_hours_and_the_run_says_when(workspace: Any)
     workspace.started_at = time.monotonic()
     by_night = Run(workspace, RUN_ID, now=at(14))  # 23:30
     assert (by_night.deadline, by_night.not_now) == (workspace.started_at + 60.0, "")
+
+
+@pytest.mark.parametrize(
+    ("day", "hours"),
+    [(datetime(2026, 3, 1, tzinfo=UTC), 5.0), (datetime(2026, 3, 29, tzinfo=UTC), 4.0)],  # clocks are put forward
+)
+def test_hours_of_trials_end_by_the_clock_on_the_wall(day: datetime, hours: float) -> None:
+    berlin = replace(WORKLOAD, trial_window=TrialWindow(22, 6), automation=Automation(time_zone="Europe/Berlin"))
+    assert trials_open_for_s(berlin, day) == hours * 3600  # from 01:00 to 06:00
 
 
 def test_a_budget_of_executor_seconds_is_shorter_on_more_executors(workspace: Any) -> None:

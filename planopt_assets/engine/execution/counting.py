@@ -77,6 +77,7 @@ def count(
         result_rows=result_rows,
         killed_tasks=_sum(stages, "numKilledTasks"),
         input_bytes=_sum(stages, "inputBytes"),
+        shuffle_remote_bytes=_sum(stages, "shuffleRemoteBytesRead"),
         **_of_plan(final, scans, writing_tasks),
         **(_funnel(scans) if scans is not None else {}),
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.execution.bounded import Step, bounded
 from planopt_assets.engine.execution.counting import Elapsed, count
 from planopt_assets.engine.execution.cpu_limit import CpuLimit
-from planopt_assets.engine.execution.disturbance import disturbance
+from planopt_assets.engine.execution.disturbance import disturbance, ran_again
 from planopt_assets.engine.execution.stragglers import by_executor, straggler
 from planopt_assets.engine.jvm.active_session import active
 from planopt_assets.engine.results.digest import in_sequence, read_digest, sequence_of, with_digest
@@ -148,8 +148,9 @@ def execute(
         result_rows=run.rows,
         cpu_has_executors=cpu.includes_executors,
     )
-    held_up = "" if instruments.executors.alone else straggler(by_executor(capture.tasks(stages)))
-    disturbed = disturbance(counters.failed_tasks, instruments.executors.disturbed(executors), held_up)
+    held_up = _held_up(instruments, run.executed_plan, stages)
+    changed = instruments.executors.disturbed(executors)
+    disturbed = disturbance(counters.failed_tasks, changed, held_up, ran_again(stages))
     if tier is None:
         return Measured(counters, result, final, disturbed=disturbed)
     analyzed = instruments.inspector.analyzed(run.frame)
@@ -168,6 +169,13 @@ def execute(
         join_targets(tree, analyzed, FIRST_EXPRESSION_ID),
         capture.tasks(stages) if tier == "debug" else [],
     )
+
+
+def _held_up(instruments: Instruments, executed_plan: Any, stages: list[dict[str, Any]]) -> str:
+    """Which executor was held up. Where Python runs, CPU of tasks is not what they did, and nobody can tell."""
+    if instruments.executors.alone or instruments.python.runs_in(executed_plan):
+        return ""
+    return straggler([by_executor(tasks) for tasks in instruments.capture.tasks(stages)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class ExecutorPython:
 
     def started(self, executed_plan: JavaObject) -> Callable[[Elapsed], Elapsed]:
         """To be called before an execution; what it returns adds Python's CPU to the time that it took."""
-        if self._alone or not runs_python(self._jvm.text(executed_plan)):
+        if self._alone or not self.runs_in(executed_plan):
             return lambda elapsed: elapsed
         before = self._read()
 
@@ -54,9 +54,12 @@ class ExecutorPython:
 
         return added
 
+    def runs_in(self, executed_plan: JavaObject) -> bool:
+        return runs_python(self._jvm.text(executed_plan))
+
     def _read(self) -> Reading:
         answers = ask_executors(self._spark, _question())
-        return None if answers is None else together(answers)
+        return together(answers.found) if answers.complete else None
 
 
 def together(answers: Iterable[tuple[str, int | None]]) -> Reading:

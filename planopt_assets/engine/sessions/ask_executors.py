@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.sessions.executors import Executors
@@ -22,17 +23,26 @@ Question = Callable[[], Any]
 """Written inside another function, with its imports inside: only then cloudpickle sends it by value."""
 
 
-def ask_executors(spark: SparkSession, question: Question) -> list[Any] | None:
-    """One answer for each executor, in no order. None where not all of them could be made to answer."""
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """One for each executor that answered, in no order, and whether all of them did."""
+
+    found: list[Any]
+    complete: bool
+
+
+def ask_executors(spark: SparkSession, question: Question) -> Answers:
+    """Up to three times, with more tasks each time, until all have answered."""
     executors = Executors(spark)
+    answers: dict[Any, Any] = {}
     for attempt in range(1, _TRIES + 1):
         fleet = executors.look()
         tasks = max(1, fleet.total_cores) * attempt
         asked = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(_asking(question, _HOLD_S * attempt))
         answers = dict(asked.collect())
         if len(answers) >= len(fleet.cores):
-            return list(answers.values())
-    return None
+            return Answers(list(answers.values()), complete=True)
+    return Answers(list(answers.values()), complete=False)
 
 
 def _asking(question: Question, hold_s: float) -> Callable[[Iterable[int]], Iterator[tuple[Any, Any]]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FIRST_S = 120.0  # a cluster that is busy, or has to start machines, gives its first executor after a while
 BACK_S = 30.0  # a standalone cluster has another executor within seconds
-QUIET_S = 2.0  # without another one: then they are all there
+QUIET_S = 2.0  # at least so long without another one: then they are all there
 _ASK_EVERY_S = 0.2
 _DYNAMIC = "spark.dynamicAllocation.enabled"
 _GIVEN_BACK = ("idle", "decommission")  # dynamic allocation took them away on purpose
@@ -99,6 +99,8 @@ class Executors:
         now = self.look()
         if words := before.until(now):
             return words
+        if now.total_cores > self.cores:
+            return f"{now.total_cores} cores where trials began with {self.cores}"
         return "" if now.total_cores == self.cores else f"{now.total_cores} of {self.cores} cores are left"
 
 
@@ -117,16 +119,22 @@ def fleet(executors: Iterable[Mapping[str, Any]]) -> Fleet:
 
 
 def wait_for_executors(spark: SparkSession, *, first_s: float | None = None) -> None:
-    """Until the executors are there: before that Spark takes any cluster for one of two cores."""
+    """Until the executors are there: before that Spark takes any cluster for one of two cores.
+
+    A cluster that took long for the first one may take as long for the next: that is how long it is waited for. One
+    that comes later would be another cluster than the one that trials began on.
+    """
     executors = Executors(spark)
     if executors.alone:
         return
     started = changed = time.monotonic()
+    began = started - max(0.0, time.time() - spark.sparkContext.startTime / 1e3)  # the application
     seen = executors.look().cores
+    quiet_s = max(QUIET_S, started - began)
     if not seen and str(spark.sparkContext.getConf().get(_DYNAMIC)).lower() == "true":
         threading.Thread(target=_ask_for_one, args=(spark,), daemon=True).start()
     patience = FIRST_S if first_s is None else first_s
-    while not seen or time.monotonic() - changed < QUIET_S:
+    while not seen or time.monotonic() < min(changed + quiet_s, started + max(patience, QUIET_S)):
         if executors.stopped:
             raise SparkFailed(
                 "Spark stopped: it has no connection to the cluster",
@@ -142,6 +150,8 @@ def wait_for_executors(spark: SparkSession, *, first_s: float | None = None) -> 
         time.sleep(_ASK_EVERY_S)
         now = executors.look().cores
         if now != seen:
+            if not seen:
+                quiet_s = max(QUIET_S, time.monotonic() - began)
             seen, changed = now, time.monotonic()
 
 

@@ -26,7 +26,7 @@ _FIX = (
 
 
 def check_same_versions(spark: SparkSession) -> None:
-    """One error that names the first difference, and where it is."""
+    """One error that names the first difference, and where it is. Who did not answer is believed."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -38,7 +38,7 @@ def check_same_versions(spark: SparkSession) -> None:
     except (Py4JError, PySparkException) as error:
         words = f"the cluster cannot run a Python task: {told(str(error))}"
         raise ClusterMismatch(words, where=master, fix=_FIX) from error
-    if difference := first_difference(own_versions(), answers or []):
+    if difference := first_difference(own_versions(), answers.found):
         raise ClusterMismatch(difference, where=master, fix=_FIX)
 
 

@@ -14,6 +14,7 @@ from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
 from planopt_assets.engine.sessions.python_workers import WORKER_DEFAULTS
 from planopt_assets.engine.sessions.same_versions import check_same_versions
+from planopt_assets.engine.sessions.supported import check_supported
 from planopt_assets.engine.sessions.warehouse import warehouse_of_process
 from planopt_assets.errors import SessionMismatch, SparkFailed
 from planopt_assets.model.ids import content_id
@@ -72,6 +73,7 @@ def session_settings(workload: Workload) -> dict[str, str]:
 
 def open_session(workload: Workload) -> SparkSession:
     """Start Spark, or take over the session of this process if it is the one asked for."""
+    check_supported()
     check_java()
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
