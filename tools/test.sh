@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests, in portions, two at a time: one Spark keeps little more than one core busy. Long portions go first, and the
-# process that is done takes the next, so that both end at about the same time. The output of a portion is shown when it
-# is done. Ends with 0 only if all pass.
+# process that is done takes the next, so that both end at about the same time. A line tells when a portion starts; its
+# output is shown when it is done. Ends with 0 only if all pass.
 cd "$(dirname "$0")/.."
 # For the browser test. Elsewhere it is skipped with a reason: a test run does not ask for a password.
 if [[ $(id -u) == 0 ]] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null; then
@@ -17,8 +17,9 @@ portions=(
   "-m spark planopt_tests/store"
 )
 printf '%s\0' "${portions[@]}" | xargs -0 -P 2 -I {} bash -c '
+  printf "%(%H:%M:%S)T started: pytest %s\n" -1 "$1"
   said=$(.venv/bin/python -m pytest -p no:cacheprovider $1 2>&1)
   code=$?
-  printf "== pytest %s\n%s\n" "$1" "$said"
+  printf "== pytest %s\n%s\n%(%H:%M:%S)T ended after %d s: pytest %s\n" "$1" "$said" -1 "$SECONDS" "$1"
   exit $code
 ' portion {}

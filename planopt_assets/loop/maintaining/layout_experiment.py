@@ -211,8 +211,9 @@ class LayoutExperiment:
             query = one.subject.query.id
             if trial.status == "failed" and arm == one.subject.after:
                 # Storage that does not answer fails every arm: the table as it is runs once more, now.
-                asked = (one.subject.before, binding, number, position, f"{suffix}-control")
-                if one.runs.execute(*asked, warm_up=True)[0].counters is None:
+                control = f"{suffix}-control"
+                told, _ = one.runs.execute(one.subject.before, binding, number, position, control, warm_up=True)
+                if told.counters is None:
                     return unmeasured("inconclusive", f"{query} {how}, on the table as it is too")
             if arm == one.subject.before or trial.status == "tainted":
                 where = self._words[arm != one.subject.before]
