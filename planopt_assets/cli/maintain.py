@@ -13,7 +13,7 @@ from planopt_assets.cli.person import ByOption, who_asks
 def maintain(
     table: Annotated[str, typer.Argument(help="Table of the workload file.")],
     apply: Annotated[bool, typer.Option("--apply", help="Put a proven layout on the table.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the last layout back, by RESTORE.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the last layout back. Rows stay.")] = False,
     vacuum: Annotated[bool, typer.Option("--vacuum", help="Delete files beyond the retention.")] = False,
     hours: Annotated[float | None, typer.Option(help="Retention for --vacuum; default: the table's.", min=0)] = None,
     by: ByOption = None,

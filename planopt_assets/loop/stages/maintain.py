@@ -113,6 +113,7 @@ def _try(run: Run, proposals: Sequence[LayoutProposal], *, who: str | None) -> t
     """Try layouts together and store what came out; or in words why they could not be tried."""
     for proposal in proposals:
         run.progress(STAGE, proposal.table, f"tries on a clone: {proposal.describe()}")
+    run.workspace.revive()
     try:
         tried = try_layouts(run, proposals)
     except (LayoutNotTried, MaintenanceFailed, TableUnreadable) as error:
