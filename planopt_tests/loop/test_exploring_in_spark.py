@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import Answer, no_change
 from planopt_assets.decide.explore import options as options_module
+from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.loop import experiment
 from planopt_assets.loop.exploring import exploration_for
 from planopt_assets.loop.run import Run, read_standings
@@ -50,8 +51,8 @@ def judged(tried: list[str]) -> Any:
 
 @pytest.fixture(scope="module")
 def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workload, Run]]:
-    """One run in mode auto over a query of which no rule wants anything, with three options."""
-    few = tuple(o for o in options_module.OPTIONS if o.name in NAMES)
+    """One run in mode auto over a query of which no rule wants anything, with three options that touch all of it."""
+    few = tuple(replace(o, touches=(query_cpu_ns,)) for o in options_module.OPTIONS if o.name in NAMES)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decide_module, "RULES", (("nothing", nothing),))
         patch.setattr(options_module, "OPTIONS", few)
