@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planopt_assets.engine.capture.capture import Capture
@@ -283,11 +283,12 @@ class Workspace:
     def _replanned(self, query: Query, binding: int, arm: Arm) -> Replanned:
         frame = self.frame(query, binding, arm)
         execution: Any = with_digest(frame)._jdf.queryExecution()
-        seen = self.capture.read(execution.executedPlan(), "initial")
+        inspector = self.instruments.inspector
+        explain = partial(inspector.explained, execution)
+        seen = self.capture.read(execution.executedPlan(), "initial", explain=explain)
         optimized = self.capture.jvm.tree(execution.optimizedPlan())
         asked = self.capture.scans(execution.executedPlan())
         scans = self.instruments.scans.planned(execution.executedPlan(), asked, seen.tree, optimized)
-        inspector = self.instruments.inspector
         told = inspector.planned(self.isolated(arm), frame, execution, inspector.analyzed(frame), optimized)
         return Replanned(told, seen.plan, scans.facts, scans.offers)
 
