@@ -25,7 +25,7 @@ from planopt_assets.validate.work import work_falls
 
 __all__ = ["JUDGE_VERSION", "METRIC", "Pair", "Rules", "judge", "ratio_interval", "results_equal"]
 
-JUDGE_VERSION = "judge@7"
+JUDGE_VERSION = "judge@8"
 METRIC = {"cpu": "cpu_ns", "latency": "wall_ns", "bytes": "scan_bytes"}
 GUARDED = (
     *("cpu_ns", "wall_ns", "gc_ns", "scan_bytes", "shuffle_write_bytes", "disk_spill_bytes", "memory_spill_bytes"),
@@ -72,6 +72,9 @@ def judge(
         return look.verdict("reject", f"no gain of {rules.min_gain:.0%} or more: {look.gain.describe()}")
     if done or (len(pairs) >= rules.foresight_pairs and not _may_settle(look, rules)):
         return look.verdict("inconclusive", f"{_unsettled(look, rules, done=done)}: {look.gain.describe()}")
+    if len(pairs) >= rules.foresight_pairs and not shown and not _worth_more_pairs(look, rules):
+        words = f"{len(pairs)} pairs show a gain below {rules.worth_gain:.0%}, not worth more of them"
+        return look.verdict("inconclusive", f"{words}: {look.gain.describe()}")
     return None
 
 
@@ -209,6 +212,16 @@ def _may_settle(look: _Look, rules: Rules) -> bool:
         return True
     asked = math.log(1 - rules.min_gain)
     return alone[1] < asked or (confirmed is not None and confirmed[0] < asked and confirmed[1] < 0)
+
+
+def _worth_more_pairs(look: _Look, rules: Rules) -> bool:
+    """Whether the optimistic mean is a gain that pays for more pairs. It puts nothing in force: no error is spent.
+
+    Worked: 6 pairs, CPU -3 %, log ratios that deviate by 0.04. One standard error better is
+    -0.030 - 0.04 / 2.45 = -0.046, a gain of 4.5 %. To show it may take 12 pairs more, 24 executions: given up.
+    """
+    forecast = reach(look.values, rules.max_pairs, rules.confidence)
+    return forecast is None or forecast[0] < math.log(1 - rules.worth_gain)
 
 
 def _no_chance(pairs: Sequence[Pair], objective: Objective, rules: Rules) -> str:

@@ -131,6 +131,22 @@ def test_a_trial_that_cannot_settle_any_more_is_given_up() -> None:
     assert judge(hopeless[: RULES.foresight_pairs - 1], objective="cpu", rules=RULES, done=False) is None
 
 
+STEADY = (1.04, 0.96, 1.04, 0.96, 1.04, 0.96)  # around 1, log ratios with a deviation of 0.044
+
+
+@pytest.mark.parametrize(("ratio", "shown", "goes_on"), [(0.97, False, False), (0.93, False, True), (0.97, True, True)])
+def test_a_small_gain_is_not_worth_more_pairs_unless_it_is_in_force(ratio: float, shown: bool, goes_on: bool) -> None:
+    # One standard error better than -3 % is a gain of 4.7 %, one better than -7 % is 8.7 %. Worth it are 5 %.
+    small = [pair(counters(), counters(cpu_s=3 * ratio * n, **HALF_THE_WORK)) for n in STEADY]
+    verdict = judge(small, objective="cpu", rules=RULES, done=False, shown=shown)
+    if goes_on:
+        assert verdict is None
+    else:
+        assert verdict is not None
+        assert (verdict.outcome, verdict.pairs) == ("inconclusive", 6)
+        assert verdict.reason.startswith("6 pairs show a gain below 5%, not worth more of them: cpu -3%")
+
+
 def test_a_gain_that_is_excluded_is_rejected_early() -> None:
     verdict = verdict_on(pairs_of(1.0, count=6), done=False)
     assert verdict.outcome == "reject"
