@@ -174,7 +174,7 @@ def test_of_what_nothing_is_known_the_option_that_touches_most_goes_first_and_tr
 def test_what_an_option_touches_is_the_work_of_the_operators_it_changes() -> None:
     touched = touched_by(joining())
     assert touched["hash joins of 16 MiB partitions"] == pytest.approx(2_000_000 * 100e-9 / 6)  # both inputs are sorted
-    assert touched["runtime filters"] == pytest.approx(2_000_000 * 250e-9 / 6)  # and shuffled
+    assert touched["runtime filters"] == 0.0  # no input has a predicate
     assert touched["splits of 32 MiB"] == pytest.approx(80 * 5e-3 / 6)
     assert touched["four partitions a core"] == pytest.approx(12 * 200 * 0.2e-3 / 6)  # blocks
     assert touched["reads of 16 MiB"] == pytest.approx(60 * 5e-3 / 6)  # tasks that read a shuffle
@@ -184,6 +184,41 @@ def test_what_an_option_touches_is_the_work_of_the_operators_it_changes() -> Non
     other = touched_by(evidence_of({"executions": [{**JOINED, "joins": [built], "aggregations": [grouped]}]}))
     assert other["broadcasts up to 1 MiB"] == pytest.approx(1_000_000 * 300e-9 / 6)
     assert other["a small map of a million groups"] == pytest.approx(4_000_000 * 50e-9 / 6)
+
+
+@pytest.mark.parametrize(("families", "share"), [(["equality"], 900_000 * 250e-9 / 6), ([], 0.0)])
+def test_runtime_filters_are_an_option_where_a_predicate_meets_rows_without_a_match(
+    families: list[str], share: float
+) -> None:
+    join = {
+        "kind": "Inner",
+        "rows": 100_000,
+        "left": {"rows": 1_000_000, "bytes": 10**8, "estimated_bytes": 10**8, "tables": ["sales"]},
+        "right": {"rows": 500, "bytes": 10**4, "estimated_bytes": 10**6, "tables": ["shops"]},
+    }
+    scans = [
+        {"table": "sales", "files": 4, "bytes": 10**8, "splits": 4, "read_rows": 1_000_000, "matched_rows": 1_000_000},
+        {"table": "shops", "files": 1, "bytes": 10**6, "splits": 1, "read_rows": 9_000, "families": families},
+    ]
+    evidence = evidence_of({"executions": [{"joins": [join], "scans": scans, "measured_cpu_s": 6.0}]})
+    assert ("runtime filters" in options_for(evidence)) == bool(families)
+    assert touched_by(evidence)["runtime filters"] == pytest.approx(share)
+
+
+def accepted(evidence: Evidence, threshold: int) -> Evidence:
+    name = THRESHOLD
+    settings = tuple((n, f"{threshold}b" if n == name else v) for n, v in evidence.settings)
+    return replace(evidence, policy=Policy.of({name: str(threshold)}), settings=settings)
+
+
+def test_an_accepted_threshold_may_be_raised_but_not_taken_back() -> None:
+    small = {"rows": 1_000, "bytes": 10**5, "estimated_bytes": 100 << 20}
+    joins = [{"kind": "Inner", "rows": 10, "left": {**SIDE, "estimated_bytes": 10**9}, "right": small}]
+    built = {"strategy": "BroadcastHashJoin", "planned_strategy": "BroadcastHashJoin", "build": "right"}
+    joins.append({"kind": "Inner", "rows": 10, **built, "left": {**SIDE, "estimated_bytes": 10**9}, "right": small})
+    found = options_for(accepted(evidence_of({"executions": [{**JOINED, "joins": joins}]}), 20 << 20))
+    assert "broadcasts up to 32 MiB" in found
+    assert "broadcasts up to 1 MiB" not in found
 
 
 def test_an_option_that_touches_next_to_nothing_is_not_worth_a_trial() -> None:

@@ -1,8 +1,8 @@
 """The declared list of what exploration may try: one knob or a pair, with the plans that it can make a difference to.
 
 Every knob is in the catalogue, so the veto and the workload file have the last word. A value that is in force already,
-or a knob that the accepted policy sets, is no option. A broadcast is one only where all that it newly lets in is known
-to fit into the driver.
+or a knob that the accepted policy sets, is no option, except for a higher broadcast threshold. A broadcast is one only
+where all that it newly lets in is known to fit into the driver.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from planopt_assets.decide.explore.touched import (
     sorts_and_shuffles,
     touched_share,
 )
-from planopt_assets.decide.join_sides import SHUFFLED_JOINS
 from planopt_assets.decide.knobs import knob, size_in_bytes
 from planopt_assets.decide.row_prices import MIB
+from planopt_assets.decide.rules.enable_runtime_filters import filterable_ns
 from planopt_assets.decide.setting_in_force import bytes_in_force, in_force
 from planopt_assets.decide.shuffle_settings import (
     ADVISORY,
@@ -68,11 +68,10 @@ class Option:
 def options_for(evidence: Evidence) -> dict[str, Policy]:
     """By name, in the order of the list: those that fit the plan and are not what is in force."""
     found = {o.name: o.policy(evidence) for o in OPTIONS if o.fits(evidence)}
-    held = {name for name, _ in evidence.policy.settings}
     return {
         name: policy
         for name, policy in found.items()
-        if held.isdisjoint(n for n, _ in policy.settings) and not _is_in_force(policy, evidence)
+        if not _takes_back(policy, evidence.policy) and not _is_in_force(policy, evidence)
     }
 
 
@@ -87,6 +86,13 @@ def _name(name: str, evidence: Evidence) -> str:
 
 def _value(value: str, evidence: Evidence) -> str:
     return str(int(value.removesuffix(CORES)) * evidence.cores) if value.endswith(CORES) else value
+
+
+def _takes_back(policy: Policy, accepted: Policy) -> bool:
+    """Whether it changes what the accepted policy sets. Only a higher threshold goes on from there: it lets in more."""
+    held = dict(accepted.settings)
+    again = [(name, value, held[name]) for name, value in policy.settings if name in held]
+    return any(name != THRESHOLD or size_in_bytes(value) <= size_in_bytes(now) for name, value, now in again)
 
 
 def _is_in_force(policy: Policy, evidence: Evidence) -> bool:
@@ -109,9 +115,13 @@ def _merges(evidence: Evidence) -> bool:
     return any(j.strategy == "SortMergeJoin" for e in evidence.executions for j in e.joins)
 
 
-def _plans_shuffles(evidence: Evidence) -> bool:
-    """Whether a join was planned with shuffles, whatever adaptive execution made of it: its scans may be filtered."""
-    return any(j.planned_strategy in SHUFFLED_JOINS for e in evidence.executions for j in e.joins)
+def _filters(evidence: Evidence) -> bool:
+    """Whether an input with a predicate meets rows without a match, however many: what a filter could drop."""
+    return filterable_ns(evidence) > 0
+
+
+def _filters_and_merges(evidence: Evidence) -> bool:
+    return _filters(evidence) and _adaptive_merges(evidence)
 
 
 def _adaptive_merges(evidence: Evidence) -> bool:
@@ -173,8 +183,8 @@ OPTIONS: tuple[Option, ...] = (
     # Joins
     _option("hash joins of 16 MiB partitions", _HASHED, _adaptive_merges, sorts),
     _option("hash joins by estimate", {PREFER_MERGE: "false"}, _merges, sorts),
-    _option("runtime filters", _FILTERS, _plans_shuffles, sorts_and_shuffles, grouped_rows),
-    _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _adaptive_merges, sorts_and_shuffles),
+    _option("runtime filters", _FILTERS, _filters, filterable_ns),
+    _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _filters_and_merges, filterable_ns, sorts),
     _option("broadcasts up to 32 MiB", {THRESHOLD: 32 * MIB}, _lets_in(32 * MIB), sorts_and_shuffles, blocks),
     _option("broadcasts up to 128 MiB", {THRESHOLD: 128 * MIB}, _lets_in(128 * MIB), sorts_and_shuffles, blocks),
     _option("broadcasts up to 1 MiB", {THRESHOLD: MIB}, _broadcasts_above(MIB), builds),

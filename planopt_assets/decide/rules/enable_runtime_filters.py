@@ -107,6 +107,12 @@ def enable_runtime_filters(evidence: Evidence) -> Answer:
     )
 
 
+def filterable_ns(evidence: Evidence) -> int:
+    """What all filters together would spare at most, with nothing paid for them."""
+    joins = ((e, j) for e in evidence.executions for j in e.joins if j.planned_strategy in SHUFFLED_JOINS)
+    return sum(f.spared_rows for e, j in joins for f in _filters(e, j)) * (SHUFFLE_ROW_NS + SORT_ROW_NS)
+
+
 def _filters(execution: ObservedExecution, join: Join) -> Iterator[Filter]:
     """Filters from either side onto the other, where Spark would try one and all sizes are known."""
     for large_name in SIDES:
