@@ -45,8 +45,8 @@ def judge(
     Worked, clocks alone: 9 pairs, log ratios of CPU with mean -0.36 and deviation 0.17. The 99.88 % interval of it is
     -0.36 +- 4.90 x 0.17 / 3 = -0.64 .. -0.08: between 47 % and 8 % less. That is beyond the required 3 %: accept.
     Worked, counters confirmed: work -39 % in each of 3 pairs, CPU 2.9, 3.0, 3.1 s against 2.0, 2.1, 2.2 s. The logs
-    deviate by 0.033 and 0.048. At 97.3 % with 3.6 degrees of freedom the log ratio is
-    -0.36 +- 3.62 x sqrt((0.033^2 + 0.048^2) / 3) = -0.48 .. -0.24: below 0, and the wall clock is not longer: accept.
+    deviate by 0.033 and 0.048. At 97.84 % with 3.6 degrees of freedom the log ratio is
+    -0.36 +- 3.89 x sqrt((0.033^2 + 0.048^2) / 3) = -0.49 .. -0.23: below 0, and the wall clock is not longer: accept.
     """
     if missing := unknown(pairs, GUARDED):
         return _settled(pairs, "inconclusive", f"cannot be judged: {', '.join(missing)} unknown in a trial", ())

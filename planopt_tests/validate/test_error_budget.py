@@ -58,7 +58,7 @@ def test_the_budget_is_what_stored_verdicts_have_left_whatever_their_policy_and_
 def test_an_accepted_candidate_has_spent_the_share_of_its_looks() -> None:
     (judged,) = experiment(FakeWorkspace(working(HALF, {FEWER: HALF_THE_WORK})), FEWER).judged
     assert judged.judgement.pairs == 3
-    assert (judged.error_available, judged.error_spent) == pytest.approx((0.03, 0.03 * 0.9 * 0.5))
+    assert (judged.error_available, judged.error_spent) == pytest.approx((0.03, 0.03 * 0.9 * 0.4))
 
 
 def test_later_trials_of_a_query_need_more_confidence() -> None:
@@ -66,7 +66,7 @@ def test_later_trials_of_a_query_need_more_confidence() -> None:
     (judged,) = experiment(workspace, FEWER, error=ErrorBudget(looked=7, spent=0.04)).judged
     assert judged.error_available == pytest.approx(0.05 * 0.4 / 56)
     (better,) = [c for c in judged.judgement.criteria if c.name == "objective:cpu"]
-    assert better.threshold.startswith("less work, 99.9679% interval")
+    assert better.threshold.startswith("less work, 99.9743% interval")
 
 
 def test_each_candidate_of_an_experiment_gets_a_share_of_its_own() -> None:

@@ -224,7 +224,7 @@ def test_less_work_that_the_clocks_confirm_is_accepted_after_three_pairs() -> No
     verdict = verdict_on(pairs_of(0.7, count=3, **HALF_THE_WORK), done=False)
     assert (verdict.outcome, verdict.pairs) == ("accept", 3)
     assert criterion(verdict, "work_ns").passed is True
-    assert criterion(verdict, "objective:cpu").threshold.startswith("less work, 97.3% interval of the ratio below 1")
+    assert criterion(verdict, "objective:cpu").threshold.startswith("less work, 97.84% interval of the ratio below 1")
 
 
 def test_the_docstring_example_of_a_confirmed_gain_works_out() -> None:
@@ -232,7 +232,7 @@ def test_the_docstring_example_of_a_confirmed_gain_works_out() -> None:
     pairs = [pair(counters(cpu_s=b), counters(cpu_s=c, **HALF_THE_WORK)) for b, c in seconds]
     gain = verdict_on(pairs, done=False).gain
     assert gain is not None
-    assert gain.describe() == "cpu -30% (-38% to -21% at 97.3%)"  # exp(-0.36), exp(-0.48), exp(-0.24)
+    assert gain.describe() == "cpu -30% (-39% to -20% at 97.84%)"  # exp(-0.36), exp(-0.49), exp(-0.23)
 
 
 def test_below_six_pairs_each_side_tells_its_own_spread() -> None:
