@@ -34,14 +34,14 @@ def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:
     return done or pairs >= rules.max_pairs or (pairs - rules.min_pairs) % rules.look_every == 0
 
 
-SPENT = {3: 0.40, 4: 0.30, 5: 0.10, 6: 0.05, 9: 0.05, 12: 0.05, 18: 0.05}  # pairs -> share of the error budget
+SPENT = {3: 0.40, 4: 0.25, 5: 0.10, 6: 0.05, 9: 0.05, 12: 0.05, 18: 0.10}  # pairs -> share of the error budget
 
 
 def confirming_confidence(pairs: int, rules: Rules, *, done: bool) -> float | None:
     """Two-sided confidence with which the clocks must confirm what counters show. None: no look at this many pairs.
 
     >>> [confirming_confidence(n, Rules(), done=False) for n in (2, 3, 4, 7)]
-    [None, 0.9784, 0.9838, None]
+    [None, 0.9784, 0.9865, None]
     >>> confirming_confidence(7, Rules(), done=True)  # time runs out: this uses up the look at 9
     0.9973
     """
@@ -132,7 +132,7 @@ def looked_error(pairs: int, rules: Rules, *, done: bool) -> float:
     """What a trial has spent of its error after this many pairs: the shares of all looks so far, on both paths.
 
     >>> [round(looked_error(n, Rules(), done=False), 6) for n in (2, 3, 6, 18)]
-    [0.0, 0.0108, 0.02355, 0.03]
+    [0.0, 0.0108, 0.0222, 0.03]
     """
     confirmed = alone = 0.0
     for number in range(1, pairs + 1):

@@ -16,9 +16,9 @@ from planopt_tests.e2e.ending_queries import ENDLESS, ENDLESS_CONSTANT, HUNGRY_C
 BY_SHOP = Query("by_shop", sql="SELECT shop, count(*) AS n FROM sales GROUP BY shop")
 QUERIES = (
     (BY_SHOP, 600.0),
-    (Query("endless", sql=ENDLESS), 20.0),
+    (Query("endless", sql=ENDLESS), 12.0),
     (BY_SHOP, 600.0),
-    (Query("endless_constant", sql=ENDLESS_CONSTANT), 20.0),
+    (Query("endless_constant", sql=ENDLESS_CONSTANT), 12.0),
     (Query("hungry_constant", sql=HUNGRY_CONSTANT), 600.0),
     (BY_SHOP, 600.0),
 )
