@@ -24,7 +24,7 @@ QUERIES = [
         sql="SELECT m.name, v.page FROM members m FULL JOIN visits v ON m.id = v.member",
         runs_per_day=RUNS_PER_DAY,
     ),
-    # As many rows on either side: a table of all of one costs as much as the sorts.
+    # As many rows on either side: a table of all of one costs nearly as much as the sorts.
     Query(
         "alike",
         sql="SELECT m.name, n.name AS other FROM members m FULL JOIN members n ON m.id = n.name",
@@ -51,5 +51,5 @@ def test_a_small_enough_input_is_joined_by_hash_and_nothing_is_sorted(tried: Tri
     assert len(operators(after, "ShuffledHashJoin")) == 1
 
 
-def test_where_a_table_costs_as_much_as_the_sorts_nothing_is_proposed(tried: Tried) -> None:
-    assert "building them costs as much as the sorts they replace" in tried.left_alone("alike")
+def test_where_a_table_costs_nearly_as_much_as_the_sorts_nothing_is_proposed(tried: Tried) -> None:
+    assert "not worth a trial: would save 3 ms" in tried.left_alone("alike")  # 40,000 x 200 ns - 20,000 x 250 ns
