@@ -27,7 +27,7 @@ MOVED = 1.25  # inputs that grew or shrank by this are new evidence on what was 
 DAY_S = 86_400
 RETRY_AFTER_DAYS: dict[Outcome, int] = {
     "reject": 30,  # and then only on inputs that have moved
-    "inconclusive": 3,  # the cause was noise or a budget, which may change; twice as long after each further one
+    "inconclusive": 3,  # noise, a budget or too small a gain, which may change; twice as long after each further one
     "accept": 90,  # evidence ages
 }
 

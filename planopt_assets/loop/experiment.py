@@ -203,6 +203,8 @@ class Experiment:
                 continue  # it is waiting
             done = over or len(pairs) >= self._rules.max_pairs
             rules = self._shares.rules_for(arm_id, len(pairs), done=done)
+            if self._arms[arm_id].policy == self._in_force:
+                rules = replace(rules, worth_gain=0.0)  # any gain that can be shown keeps its place
             objective = self._workspace.workload.objective
             verdict = judge(pairs, objective=objective, rules=rules, done=done, shown=self._shown)
             verdict = within_original(verdict, pairs, self._original, rules) if verdict is not None else None

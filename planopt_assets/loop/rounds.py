@@ -112,14 +112,16 @@ class Rounds:
         return self._decided_from(base) and not any(open_ones)
 
     def _tried_from(self, base: Policy) -> Tried:
-        """As a round sees it: what was accepted before, and does not add to its base, is no answer of this round."""
+        """As a round sees it: what was accepted before, and not decided from its base, is no answer of this round."""
         judged: dict[Policy, str] = {v.policy: v.outcome for v in self.verdicts}
         planned = {c.policy: "kept" if c.kept else "dropped" for c in self.candidates}
         found = {policy: judged.get(policy, state) for policy, state in planned.items()}
+        asked = {d.id for d in self._decisions_on(base)}
+        answers = {c.policy for c in self.candidates if not asked.isdisjoint(c.decision_ids)}
         return {
             policy.id: state
             for policy, state in found.items()
-            if base == ORIGINAL or state != "accept" or (policy != base and base.within(policy))
+            if base == ORIGINAL or state != "accept" or (policy != base and (base.within(policy) or policy in answers))
         }
 
 

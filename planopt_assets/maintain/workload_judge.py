@@ -96,7 +96,7 @@ def _judged(
     queries: Sequence[QueryPairs], rounds: int, objective: Objective, rules: Rules, *, done: bool
 ) -> Judgement | None:
     slack = sum(weight * _spill_slack(q) for q, weight in zip(queries, _weights(queries), strict=True))
-    rules = replace(rules, slack_spill_bytes=round(slack), memory_limit=NO_MEMORY_GUARD)
+    rules = replace(rules, slack_spill_bytes=round(slack), memory_limit=NO_MEMORY_GUARD, worth_gain=0.0)
     return judge(workload_pairs(queries)[:rounds], objective=objective, rules=rules, done=done)
 
 

@@ -198,27 +198,19 @@ def test_runtime_filters_are_an_option_where_a_predicate_meets_rows_without_a_ma
     }
     scans = [
         {"table": "sales", "files": 4, "bytes": 10**8, "splits": 4, "read_rows": 1_000_000, "matched_rows": 1_000_000},
-        {"table": "shops", "files": 1, "bytes": 10**6, "splits": 1, "read_rows": 9_000, "families": families},
+        {
+            "table": "shops",
+            "files": 1,
+            "bytes": 10**6,
+            "splits": 1,
+            "read_rows": 9_000,
+            "matched_rows": 500,
+            "families": families,
+        },
     ]
     evidence = evidence_of({"executions": [{"joins": [join], "scans": scans, "measured_cpu_s": 6.0}]})
     assert ("runtime filters" in options_for(evidence)) == bool(families)
     assert touched_by(evidence)["runtime filters"] == pytest.approx(share)
-
-
-def accepted(evidence: Evidence, threshold: int) -> Evidence:
-    name = THRESHOLD
-    settings = tuple((n, f"{threshold}b" if n == name else v) for n, v in evidence.settings)
-    return replace(evidence, policy=Policy.of({name: str(threshold)}), settings=settings)
-
-
-def test_an_accepted_threshold_may_be_raised_but_not_taken_back() -> None:
-    small = {"rows": 1_000, "bytes": 10**5, "estimated_bytes": 100 << 20}
-    joins = [{"kind": "Inner", "rows": 10, "left": {**SIDE, "estimated_bytes": 10**9}, "right": small}]
-    built = {"strategy": "BroadcastHashJoin", "planned_strategy": "BroadcastHashJoin", "build": "right"}
-    joins.append({"kind": "Inner", "rows": 10, **built, "left": {**SIDE, "estimated_bytes": 10**9}, "right": small})
-    found = options_for(accepted(evidence_of({"executions": [{**JOINED, "joins": joins}]}), 20 << 20))
-    assert "broadcasts up to 32 MiB" in found
-    assert "broadcasts up to 1 MiB" not in found
 
 
 def test_an_option_that_touches_next_to_nothing_is_not_worth_a_trial() -> None:

@@ -105,6 +105,17 @@ def test_what_is_accepted_beyond_it_is_promoted_and_starts_the_next_round() -> N
     assert (ended.settled, ended.replanned) == (True, True)
 
 
+def test_what_replaces_a_setting_of_it_is_an_answer_too_and_starts_the_next_round() -> None:
+    eight = Policy.of({PARTITIONS: "8"})
+    assert not FEWER.within(eight)
+    proposal = beyond(eight)
+    tried = [verdict(FEWER), verdict(eight, gain_ratio=0.5, gain_low=0.4, gain_high=0.6, purpose="add")]
+    candidates = [candidate(FEWER), candidate(eight, decision_ids=[proposal.id])]
+    found = accepted(decisions=[decision(), proposal], candidates=candidates, verdicts=tried)
+    assert (found.base, found.to_promote, found.decided) == (tried[1], tried[1], False)
+    assert replace(found, decisions=[*found.decisions, nothing_beyond(eight)]).settled
+
+
 def test_a_round_is_finished_before_the_next_one_starts() -> None:
     two = {"decisions": [decision(), decision(policy=OTHER)], "candidates": [candidate(FEWER), candidate(OTHER)]}
     assert accepted(**two).base is None  # one candidate has no verdict yet

@@ -1,8 +1,8 @@
 """The declared list of what exploration may try: one knob or a pair, with the plans that it can make a difference to.
 
 Every knob is in the catalogue, so the veto and the workload file have the last word. A value that is in force already,
-or a knob that the accepted policy sets, is no option, except for a higher broadcast threshold. A broadcast is one only
-where all that it newly lets in is known to fit into the driver.
+or a knob that the accepted policy sets, is no option. A broadcast is one only where all that it newly lets in is known
+to fit into the driver.
 """
 
 from __future__ import annotations
@@ -68,10 +68,11 @@ class Option:
 def options_for(evidence: Evidence) -> dict[str, Policy]:
     """By name, in the order of the list: those that fit the plan and are not what is in force."""
     found = {o.name: o.policy(evidence) for o in OPTIONS if o.fits(evidence)}
+    held = {name for name, _ in evidence.policy.settings}
     return {
         name: policy
         for name, policy in found.items()
-        if not _takes_back(policy, evidence.policy) and not _is_in_force(policy, evidence)
+        if held.isdisjoint(n for n, _ in policy.settings) and not _is_in_force(policy, evidence)
     }
 
 
@@ -86,13 +87,6 @@ def _name(name: str, evidence: Evidence) -> str:
 
 def _value(value: str, evidence: Evidence) -> str:
     return str(int(value.removesuffix(CORES)) * evidence.cores) if value.endswith(CORES) else value
-
-
-def _takes_back(policy: Policy, accepted: Policy) -> bool:
-    """Whether it changes what the accepted policy sets. Only a higher threshold goes on from there: it lets in more."""
-    held = dict(accepted.settings)
-    again = [(name, value, held[name]) for name, value in policy.settings if name in held]
-    return any(name != THRESHOLD or size_in_bytes(value) <= size_in_bytes(now) for name, value, now in again)
 
 
 def _is_in_force(policy: Policy, evidence: Evidence) -> bool:

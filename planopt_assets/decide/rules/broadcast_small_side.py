@@ -98,25 +98,36 @@ def _by_threshold(
     """No hint can name the inputs. A higher threshold broadcasts everything with such an estimate."""
     estimates = [c.small.estimated_bytes for c in chances]
     needed = max((e for e in estimates if e is not None), default=0)
-    if None in estimates or needed > LARGEST_THRESHOLD:
+    raised = _above(max(needed, threshold))
+    if None in estimates or raised > LARGEST_THRESHOLD:
         words = "is unknown" if None in estimates else f"of {needed:,} bytes is above any safe threshold"
         return cannot_tell(f"no hint can name the small input, and its estimate {words}", facts)
-    raised = 1 << (needed + needed // SPARE - 1).bit_length()
-    newly = [
-        [
-            join.side(side).bytes
-            for join in e.joins
-            for side in SIDES
-            if may_broadcast(join.kind, side)
-            and threshold < (join.side(side).estimated_bytes or raised + 1) <= raised + raised // SPARE
-        ]
-        for e in evidence.executions
-    ]
+    newly = [[side.bytes for side in _let_in(e, raised)] for e in evidence.executions]
     facts |= {"threshold_target": raised, "inputs_newly_broadcast": sum(map(len, newly))}
     if not all(None not in sizes and _at_most([sum(size or 0 for size in sizes)], bound) for sizes in newly):
         words = f"no hint can name the small input, and a threshold of {raised:,} would broadcast inputs"
         return cannot_tell(f"{words} that are larger than {bound:,} bytes together or of unknown size", facts)
     return _proposal({THRESHOLD: str(raised)}, [], chances, threshold, facts)
+
+
+def _above(size: int) -> int:
+    """The next power of two with a quarter to spare.
+
+    >>> _above(17_733_179) // MIB, _above(30 * MIB) // MIB
+    (32, 64)
+    """
+    return 1 << (size + size // SPARE - 1).bit_length()
+
+
+def _let_in(execution: ObservedExecution, raised: int) -> list[JoinInput]:
+    """What such a threshold may broadcast that is not broadcast by plan: by its estimate, or once it is measured."""
+    inputs = (j.side(s) for j in execution.joins for s in SIDES if may_broadcast(j.kind, s) and not _is_built(j, s))
+    known = ((i, [size for size in (i.estimated_bytes, i.bytes) if size is not None]) for i in inputs)
+    return [one for one, sizes in known if not sizes or min(sizes) <= raised + raised // SPARE]
+
+
+def _is_built(join: Join, side: SideName) -> bool:
+    return join.build == side and join.planned_strategy.startswith("Broadcast")
 
 
 def _proposal(

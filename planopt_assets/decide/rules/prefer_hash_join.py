@@ -7,7 +7,7 @@ is checked too. If only some of the joins fit, each of those gets a hint.
 
 If partitions are read in parts that are too large, smaller parts may fit: the advisory size and the threshold go down
 together. Worked (TPC-H q21): 6,001,215 rows of 144 MB, 54 MB as written, are read in 2 parts, 72 MB each in memory.
-Parts of 16 MiB as written have 16 x 144 / 54 = 43 MiB.
+Parts of 16 MiB as written have 16 x 144 / 54 = 43 MiB. 54 MB are 4 such parts: 8 partitions.
 
 Worked: 4,000,000 rows joined to 100,000 rows of 10 MB, 4 MB as written, in 8 partitions read, the largest 0.6 MB.
 The largest table has 0.6 x 10 / 4 = 1.5 MB. No sort: 4,100,000 x 200 ns, less 100,000 x 250 ns for tables: 0.795 s.
@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
 from planopt_assets.decide.join_sides import OTHER, SIDES, feeding, may_hash
 from planopt_assets.decide.row_prices import HASH_ROW_NS, MIB, SORT_MERGE_ROW_NS
-from planopt_assets.decide.shuffle_settings import ADVISORY, adaptive, size_of, unrecorded
+from planopt_assets.decide.rules.right_size_shuffle import TARGET_BYTES
+from planopt_assets.decide.shuffle_settings import ADVISORY, adaptive, partitions_knob, size_of, unrecorded
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.signals import Join, SideName
@@ -81,7 +82,8 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
         return cannot_tell(words, facts)
     if not fitting and tables and max(t.largest_needed for t in tables) <= LARGEST_MAP:
         return no_change("every table would fit, but building them costs as much as the sorts they replace", facts)
-    smaller = _smaller_parts(tables, target, facts) if adaptive(evidence) and len(tables) == len(merged) else None
+    may_shrink = adaptive(evidence) and len(tables) == len(merged) and size_of(evidence, KNOB) < target
+    smaller = _smaller_parts(evidence, tables, target, facts) if may_shrink else None
     if not fitting and smaller:
         return smaller
     if not fitting:
@@ -110,20 +112,24 @@ def prefer_hash_join(evidence: Evidence) -> Answer:
     )
 
 
-def _smaller_parts(tables: Sequence[Table], target: int, facts: Mapping[str, int | float | str]) -> Answer | None:
+def _smaller_parts(
+    evidence: Evidence, tables: Sequence[Table], target: int, facts: Mapping[str, int | float | str]
+) -> Answer | None:
     """The proposal of the largest parts in which all tables have room. Larger partitions stay as they are."""
     for part in (p for p in SMALLER_PARTS if p < target):
         hashed = [t for t in tables if t.largest_written <= part]
         if hashed and all(t.in_memory(part) <= LARGEST_MAP for t in hashed):
-            return _in_parts_of(part, hashed, facts) if sum(t.saved_ns for t in hashed) > 0 else None
+            return _in_parts_of(part, hashed, evidence, facts) if sum(t.saved_ns for t in hashed) > 0 else None
     return None
 
 
-def _in_parts_of(part: int, hashed: Sequence[Table], facts: Mapping[str, int | float | str]) -> Answer:
+def _in_parts_of(
+    part: int, hashed: Sequence[Table], evidence: Evidence, facts: Mapping[str, int | float | str]
+) -> Answer:
     rows = sum((t.join.left.rows or 0) + (t.join.right.rows or 0) for t in hashed)
     largest = max(t.in_memory(part) for t in hashed)
     return propose(
-        {KNOB: str(part), ADVISORY: str(part)},
+        {KNOB: str(part), ADVISORY: str(part), **_partitions(part, hashed, evidence)},
         f"{rows:,} rows are sorted for a join; in parts of {part:,} bytes, tables of at most {largest:,} are enough",
         saved_cpu_ns=sum(t.saved_ns for t in hashed),
         arithmetic={
@@ -135,6 +141,18 @@ def _in_parts_of(part: int, hashed: Sequence[Table], facts: Mapping[str, int | f
             "cpu_ns_per_row_built": HASH_ROW_NS,
         },
     )
+
+
+def _partitions(part: int, hashed: Sequence[Table], evidence: Evidence) -> dict[str, str]:
+    """So few partitions that they are right for the shuffles, and so many that none is larger than a part.
+
+    Set together with it: with fewer, as another rule may propose, no join is hashed. Twice what the bytes need, since
+    partitions are not even. Nothing where there are no more than that today, or where no shuffle takes the setting.
+    """
+    knob, exchanges = partitions_knob(evidence), [x for e in evidence.executions for x in e.exchanges]
+    now, largest = int(evidence.setting(knob)), max(x.bytes_written for x in exchanges)
+    needed = max(evidence.cores, -(-largest // TARGET_BYTES), 2 * -(-max(t.written for t in hashed) // part))
+    return {knob: str(needed)} if needed < now and any(x.partitions == now for x in exchanges) else {}
 
 
 def _sides(join: Join) -> list[SideName]:

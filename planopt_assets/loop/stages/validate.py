@@ -234,7 +234,7 @@ def _experiment(
         trial_prefix=run.event_id("tri", standing.query_id, *_part(purpose)),
         run_deadline=run.deadline,
         observed_wall_s=[counted[o].wall_ns / 1e9 for o in observed],
-        rules=run.rules,
+        rules=replace(run.rules, worth_gain=0.0) if purpose == "leave_out" else run.rules,
         error=error if purpose != "confirm" else None,
         baseline=run.workspace.arm(baseline),
         look=_look(run, standing.query_id) if purpose != "confirm" else None,
