@@ -13,7 +13,7 @@ demo: $(READY) ## the whole loop on TPC-H data, with a report; ARGS="..." goes t
 demo-cluster: $(READY) ## the same on a Spark cluster of two workers, started and stopped here, on 127.0.0.1
 	.venv/bin/python -m planopt_tests.little_cluster .venv/bin/planopt demo --master {master} $(ARGS)
 
-test: $(READY) ## all tests, in three processes; ARGS="-m fast" for those that need no JVM, in one
+test: $(READY) ## all tests, in two processes; ARGS="-m fast" for those that need no JVM, in one
 	$(if $(ARGS),.venv/bin/python -m pytest $(ARGS),bash tools/test.sh)
 
 soak: $(READY) ## faults on a Spark cluster, which take too long for the suite

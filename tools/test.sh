@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# All tests, in portions, three at a time: a Spark test waits for processes to start, to be killed or to time out about as
-# long as it computes. Long portions go first, and the process that is done takes the next, so that all end at about the
-# same time. A line tells when a portion starts; its output is shown when it is done. Ends with 0 only if all pass.
+# All tests, in portions, two at a time: that keeps two cores busy, and three at a time take as long. Long portions go
+# first, and the process that is done takes the next, so that both end at about the same time. A line tells when a portion
+# starts; its output is shown when it is done. Ends with 0 only if all pass.
 cd "$(dirname "$0")/.."
 # For the browser test. Elsewhere it is skipped with a reason: a test run does not ask for a password.
 if [[ $(id -u) == 0 ]] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null; then
@@ -16,7 +16,7 @@ portions=(
   "-m e2e --ignore planopt_tests/e2e"
   "-m fast"
 )
-printf '%s\0' "${portions[@]}" | xargs -0 -P 3 -I {} bash -c '
+printf '%s\0' "${portions[@]}" | xargs -0 -P 2 -I {} bash -c '
   printf "%(%H:%M:%S)T started: pytest %s\n" -1 "$1"
   said=$(.venv/bin/python -m pytest -p no:cacheprovider $1 2>&1)
   code=$?
