@@ -14,6 +14,7 @@ MIB: Final = 1024 * 1024
 # Saved, at least
 SHUFFLE_ROW_NS: Final = 150  # writing one row of a join's input to a shuffle and reading it; 300 seen, TPC-H from 170
 SORT_ROW_NS: Final = 100  # sorting it for a merge join; 330 seen, TPC-H from 200
+FILTERED_ROW_NS: Final = 300  # a row that is dropped before a shuffled join; TPC-H q05 344, q10 490
 SORT_MERGE_ROW_NS: Final = 200  # sorting it and merging it, instead of probing a table; TPC-H q21 300, others from 200
 LOOKUP_ROW_NS: Final = 50  # a row of an aggregation that misses the fast map and goes to the large one; 60 to 200 seen
 GROUP_ROW_NS: Final = 150  # a row that is grouped by a key, all of it; 500 seen in TPC-H q17

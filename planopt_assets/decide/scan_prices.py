@@ -14,6 +14,8 @@ from typing import Final
 
 TEST_ROW_NS: Final = 50  # one more comparison of a row that is read
 PROBE_ROW_NS: Final = 50  # hashing the key of one row and probing a bloom filter
+REREAD_ROW_NS: Final = 120  # scanning one row once more, few columns with a predicate; TPC-H q06 takes 117
+FILTER_ITEM_NS: Final = 100  # adding one row to a bloom filter; TPC-H q04 takes 80 for 3,800,000 rows
 WIDE_ROW_NS: Final = 100  # a row in a batch of 8 MB instead of 2 MB: 381 against 323 ms, half of that
 
 # A useless lookup, per file of about six row groups. All lookups together: 32 ms more over 20 files than without

@@ -186,7 +186,7 @@ def test_what_an_option_touches_is_the_work_of_the_operators_it_changes() -> Non
     assert other["a small map of a million groups"] == pytest.approx(4_000_000 * 50e-9 / 6)
 
 
-@pytest.mark.parametrize(("families", "share"), [(["equality"], 900_000 * 250e-9 / 6), ([], 0.0)])
+@pytest.mark.parametrize(("families", "share"), [(["equality"], 900_000 * 300e-9 / 6), ([], 0.0)])
 def test_runtime_filters_are_an_option_where_a_predicate_meets_rows_without_a_match(
     families: list[str], share: float
 ) -> None:

@@ -24,7 +24,7 @@ from planopt_assets.decide.explore.touched import (
 )
 from planopt_assets.decide.knobs import knob, size_in_bytes
 from planopt_assets.decide.row_prices import MIB
-from planopt_assets.decide.rules.enable_runtime_filters import filterable_ns
+from planopt_assets.decide.runtime_filters import filterable_ns
 from planopt_assets.decide.setting_in_force import bytes_in_force, in_force
 from planopt_assets.decide.shuffle_settings import (
     ADVISORY,
@@ -161,6 +161,10 @@ def _lets_in(raised: int) -> Fits:
     return fits
 
 
+def _filters_and_broadcasts(evidence: Evidence) -> bool:
+    return _filters(evidence) and _lets_in(32 * MIB)(evidence)
+
+
 def _option(name: str, settings: Mapping[str, str | int], fits: Fits, *touches: Touches) -> Option:
     return Option(name, tuple((knob_name, str(value)) for knob_name, value in settings.items()), fits, touches)
 
@@ -179,6 +183,14 @@ OPTIONS: tuple[Option, ...] = (
     _option("hash joins by estimate", {PREFER_MERGE: "false"}, _merges, sorts),
     _option("runtime filters", _FILTERS, _filters, filterable_ns),
     _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _filters_and_merges, filterable_ns, sorts),
+    _option(
+        "runtime filters and broadcasts up to 32 MiB",
+        {**_FILTERS, THRESHOLD: 32 * MIB},
+        _filters_and_broadcasts,
+        filterable_ns,
+        sorts_and_shuffles,
+        blocks,
+    ),
     _option("broadcasts up to 32 MiB", {THRESHOLD: 32 * MIB}, _lets_in(32 * MIB), sorts_and_shuffles, blocks),
     _option("broadcasts up to 128 MiB", {THRESHOLD: 128 * MIB}, _lets_in(128 * MIB), sorts_and_shuffles, blocks),
     _option("broadcasts up to 1 MiB", {THRESHOLD: MIB}, _broadcasts_above(MIB), builds),
