@@ -8,7 +8,7 @@ One partition of at most 64 MiB would hold it, but there is at least one for eac
 Blocks saved: 12 x (200 - 2) = 2,376. At 0.2 ms of CPU each (the low end of what was measured) that is 0.48 s per run.
 
 No more blocks hold rows than there are rows. Worked: 5 tasks write 24 groups of a few keys into 200 partitions. 24 of
-the 1,000 blocks may hold rows, with 2 partitions all 10: 14 x 0.2 ms + 976 empty ones x 0.005 ms = 8 ms per run.
+the 1,000 blocks may hold rows, with 2 partitions all 10: 14 x 0.2 ms + 976 empty ones x 0.02 ms = 22 ms per run.
 
 Where tasks spill, larger partitions would spill more: there are at least twice as many as are read today. Worked: TPC-H
 q21 sorts 54 MB in 4 tasks, and each spills. 2 partitions would hold the bytes; 8 leave room to read smaller parts.
