@@ -11,7 +11,7 @@ from planopt_assets.model.evidence import Evidence
 
 HORIZON_DAYS = 30  # how long a policy is expected to stay in force
 EXPECTED_EXECUTIONS = 10  # of both sides: a first run and three pairs are 7; what is not settled then takes more
-FLOOR_SHARE = 0.02  # of the query's cost; below it no trial can tell the gain from noise
+FLOOR_SHARE = 0.03  # of the query's cost; the judge accepts no smaller gain (`Rules.min_gain`)
 INSENSITIVE_CPU_NS = 20_000_000  # of work per binding, beside planning and start: there is nothing to save
 
 Arithmetic = dict[str, int | float | str]

@@ -55,7 +55,7 @@ class Counters:
     read_rows: int | None = None
     matched_rows: int | None = None
     # Since schema version 3.
-    shuffle_blocks: int | None = None  # writing tasks times planned partitions: each is paid for, empty or not
+    shuffle_blocks: int | None = None  # writing tasks times planned partitions: each is paid for, an empty one less
     # Since schema version 4. Inside aggregations, which change neither plan nor rows.
     map_memory_bytes: int | None = None  # of hash aggregations, for groups that found no place in their fast map
     sort_fallback_tasks: int | None = None  # tasks of aggregations that gave up hashing and sorted

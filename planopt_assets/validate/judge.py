@@ -25,7 +25,7 @@ from planopt_assets.validate.work import work_falls
 
 __all__ = ["JUDGE_VERSION", "METRIC", "Pair", "Rules", "judge", "ratio_interval", "results_equal"]
 
-JUDGE_VERSION = "judge@8"
+JUDGE_VERSION = "judge@9"
 METRIC = {"cpu": "cpu_ns", "latency": "wall_ns", "bytes": "scan_bytes"}
 GUARDED = (
     *("cpu_ns", "wall_ns", "gc_ns", "scan_bytes", "shuffle_write_bytes", "disk_spill_bytes", "memory_spill_bytes"),

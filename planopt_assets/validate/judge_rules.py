@@ -42,7 +42,7 @@ class Rules:
     # giving up
     reject_unchanged: bool = True  # a candidate with the baseline's plan and counters is the baseline
     hopeless: float = 0.90  # confidence that there is no gain, enough to stop early
-    foresight_pairs: int = 4  # from here on, a candidate that cannot be settled by `max_pairs` is given up
+    foresight_pairs: int = 3  # from here on, a candidate that cannot be settled by `max_pairs` is given up
     worth_gain: float = 0.05  # and one whose gain is smaller even if its mean is one standard error better; 0: any gain
     timeout_factor: float = 2.0  # of the slowest baseline run of the binding
     timeout_floor_s: float = 10.0

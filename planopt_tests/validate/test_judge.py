@@ -147,6 +147,18 @@ def test_a_small_gain_is_not_worth_more_pairs_unless_it_is_in_force(ratio: float
         assert verdict.reason.startswith("6 pairs show a gain below 5%, not worth more of them: cpu -3%")
 
 
+@pytest.mark.parametrize(("ratio", "goes_on"), [(1.0, False), (0.98, False), (0.92, True), (0.85, True)])
+def test_three_pairs_are_enough_to_give_up_what_counters_promise_and_clocks_do_not_show(
+    ratio: float, goes_on: bool
+) -> None:
+    """All of them do half the work. The log ratios deviate by 0.05: one standard error is 3 %."""
+    three = [pair(counters(), counters(cpu_s=3 * ratio * n, **HALF_THE_WORK)) for n in (1.05, 0.95, 1.0)]
+    verdict = judge(three, objective="cpu", rules=RULES, done=False)
+    assert (verdict is None) == goes_on
+    if verdict is not None:
+        assert (verdict.outcome, verdict.pairs) == ("inconclusive", 3)
+
+
 def test_a_gain_that_is_excluded_is_rejected_early() -> None:
     verdict = verdict_on(pairs_of(1.0, count=6), done=False)
     assert verdict.outcome == "reject"
@@ -173,6 +185,19 @@ def test_what_neither_counters_nor_clocks_speak_for_is_given_up_before_any_inter
 def test_what_one_of_them_speaks_for_gets_its_pairs(clocks: dict[str, float], counted: dict[str, int]) -> None:
     promising = [pair(counters(cpu_s=3.0, wall_s=3.0), counters(**clocks, **counted))]
     assert judge(promising, objective="cpu", rules=RULES, done=False) is None
+
+
+@pytest.mark.parametrize(("rows", "goes_on"), [(24, False), (2_000, True)], ids=["empty", "filled"])
+def test_only_blocks_that_may_hold_rows_speak_for_a_candidate(rows: int, goes_on: bool) -> None:
+    # 1,000 blocks become 10. Of 24 rows, at most 24 of them hold one: 0.02 s less of 1.0 s. Of 2,000, all: 0.2 s.
+    before, after = (counters(shuffle_blocks=blocks, shuffle_write_rows=rows) for blocks in (1_000, 10))
+    found = judge([pair(before, after)], objective="cpu", rules=RULES, done=False)
+    assert (found is None) == goes_on
+    if found is not None:
+        assert (found.outcome, found.reason) == (
+            "reject",
+            "no chance: counters show no less work, and no clock a gain (cpu +0%)",
+        )
 
 
 def test_a_policy_that_is_confirmed_is_not_given_up_for_one_pair() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from planopt_assets.decide.block_prices import blocks_ns
 from planopt_assets.decide.join_sides import SHUFFLED_JOINS, SIDES
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, LOOKUP_ROW_NS, SHUFFLE_ROW_NS, SORT_ROW_NS
@@ -44,10 +45,10 @@ def builds(evidence: Evidence) -> int:
 def blocks(evidence: Evidence) -> int:
     """Every task that writes a shuffle writes a block for each partition."""
     written = (
-        e.counters.shuffle_write_tasks * max((x.partitions for x in e.exchanges), default=0)
+        (e.counters.shuffle_write_tasks * max((x.partitions for x in e.exchanges), default=0), e.exchanges)
         for e in evidence.executions
     )
-    return sum(written) * evidence.prices.saved_block_ns
+    return sum(blocks_ns(number, exchanges, evidence.prices) for number, exchanges in written)
 
 
 def reading_tasks(evidence: Evidence) -> int:
