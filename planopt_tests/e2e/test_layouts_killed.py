@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
-import subprocess
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.maintain import maintain
 from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_assets.store.codecs.maintaining import LAYOUT_VERDICTS, PROPOSALS
-from planopt_assets.store.crash_points import EXIT_CODE, VARIABLE
+from planopt_assets.store.crash_points import EXIT_CODE, OF_LAYOUTS
 from planopt_assets.workload.load import load_workload
 from planopt_tests.conftest import write_workload_file
 from planopt_tests.e2e.test_layouts import (
@@ -65,11 +65,6 @@ def prove_for(file: Path) -> None:
     run.append("prove", {LAYOUT_VERDICTS: [replace(v, id=f"{v.id}-file", readers=readers) for v in verdicts]})
 
 
-def planopt(folder: Path, *arguments: str, crash: str = "") -> subprocess.CompletedProcess[str]:
-    words = ["maintain", "sales", *arguments, "-w", str(workload_file(folder))]
-    return lenient_planopt(*words, cwd=folder, env={**os.environ, VARIABLE: crash})
-
-
 LEFT = {
     "after_clone_mark": {".planopt"},
     "after_clone": {"", ".planopt"},
@@ -77,33 +72,7 @@ LEFT = {
     "after_layout_trials": {"", ".planopt"},
     "after_clone_folder_removed": {".planopt"},
 }
-
-
-@pytest.mark.parametrize("point", list(LEFT))
-def test_killed_in_a_trial_or_its_clean_up_the_next_start_is_clean(observed: Path, tmp_path: Path, point: str) -> None:
-    folder = shutil.copytree(observed, tmp_path, dirs_exist_ok=True)
-    before = bytes_of(folder / "data" / "sales")
-    done = planopt(folder, crash=point)
-    assert done.returncode == EXIT_CODE, done.stderr
-    left = [f for f in (folder / "store" / "_clones").iterdir() if f.name.startswith("lay-")]
-    assert {f.suffix for f in left} == LEFT[point]
-    Workspace(workload(folder))._hold()
-    assert [f.name[:4] for f in (folder / "store" / "_clones").iterdir()] == ["run-"]
-    assert bytes_of(folder / "data" / "sales") == before
-
-
-def test_killed_right_before_the_commit_the_table_is_whole_and_the_next_run_applies_it(spark, folder: Path) -> None:
-    sales = folder / "data" / "sales"
-    before, expected = bytes_of(sales), rows(spark, sales)
-    prove_for(workload_file(folder))
-    done = planopt(folder, "--apply", crash="before_layout_commit")
-    assert done.returncode == EXIT_CODE, done.stderr
-    assert bytes_of(sales) == before
-    run = new_run(workload(folder))
-    assert actions(run) == []
-    assert maintain(run, ["sales"])[0].changed
-    assert [(a.status, a.version_after) for a in actions(run)] == [("applied", FILES)]
-    assert (files_of(sales), rows(spark, sales)) == (1, expected)
+PROPERTY = "delta.autoOptimize.optimizeWrite"
 
 
 def sorted_by_shop(run: Run) -> LayoutProposal:
@@ -117,17 +86,100 @@ def sorted_by_shop(run: Run) -> LayoutProposal:
     return wanted
 
 
-def test_killed_between_the_property_and_the_files_the_action_has_failed_and_can_be_taken_back(
-    spark, folder: Path
-) -> None:
-    sales = folder / "data" / "sales"
-    sorted_by_shop(new_run(workload(folder)))
+def proven(folder: Path) -> None:
     prove_for(workload_file(folder))
-    done = planopt(folder, "--apply", crash="after_layout_settings")
-    assert done.returncode == EXIT_CODE, done.stderr
+
+
+def proven_in_two_commits(folder: Path) -> None:
+    sorted_by_shop(new_run(workload(folder)))
+    proven(folder)
+
+
+def sorted_already(folder: Path) -> None:
+    run = new_run(workload(folder))
+    apply_layout(run, sorted_by_shop(run), who="ada")
+
+
+def compacted_with_a_wish(folder: Path) -> None:
+    """And with a proposal that needs no proof: a property of the table."""
+    run = new_run(workload(folder))
+    assert maintain(run, ["sales"])[0].changed
+    later = new_run(workload(folder))
+    later.append("propose", {PROPOSALS: [only_log(later, "properties", properties=((PROPERTY, "true"),))]})
+
+
+# Where it dies, what it was asked for, and what was there before.
+CHANGING: dict[str, tuple[str, str, Callable[[Path], None]]] = {
+    "before_commit": ("before_layout_commit", "--apply", proven),
+    "between_commits": ("after_layout_settings", "--apply", proven_in_two_commits),
+    "after_undo": ("after_undo_commit", "--undo", sorted_already),
+    "after_property": ("after_layout_commit", "--apply", compacted_with_a_wish),
+    "after_commit": ("after_layout_commit", "--apply", proven),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """A workload whose process died; its table began with these bytes and rows."""
+
+    folder: Path
+    before: dict[str, str]
+    expected: list[Any]
+
+    @property
+    def sales(self) -> Path:
+        return self.folder / "data" / "sales"
+
+
+@pytest.fixture(scope="module")
+def deaths(spark, observed: Path, tried: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Killed]:
+    """A `planopt maintain` for each workload, killed at its point; all on one Spark, which the last one takes along."""
+    assert {*LEFT, *(point for point, *_ in CHANGING.values())} == set(OF_LAYOUTS)
+    found, commands = dict[str, Killed](), list[list[str]]()
+    before, expected = bytes_of(observed / "data" / "sales"), rows(spark, observed / "data" / "sales")
+    for name in (*LEFT, *CHANGING):
+        point, word, prepare = CHANGING.get(name, (name, "", workload_file))
+        folder = tmp_path_factory.mktemp(name)
+        shutil.copytree(tried if name in CHANGING else observed, folder, dirs_exist_ok=True)
+        prepare(folder)
+        commands.append([point, "maintain", "sales", *word.split(), "-w", str(workload_file(folder))])
+        found[name] = Killed(folder, before, expected)
+    done = lenient_planopt(json.dumps(commands), cwd=folder, module="planopt_tests.promote.forking_planopt")
+    ended = [*map(int, done.stdout.split()), done.returncode]
+    assert ended == [EXIT_CODE] * len(commands), (done.stdout, done.stderr)
+    return found
+
+
+@pytest.mark.parametrize("point", list(LEFT))
+def test_killed_in_a_trial_or_its_clean_up_the_next_start_is_clean(deaths: dict[str, Killed], point: str) -> None:
+    killed = deaths[point]
+    clones = killed.folder / "store" / "_clones"
+    assert {f.suffix for f in clones.iterdir() if f.name.startswith("lay-")} == LEFT[point]
+    Workspace(workload(killed.folder))._hold()
+    assert [f.name[:4] for f in clones.iterdir()] == ["run-"]
+    assert bytes_of(killed.sales) == killed.before
+
+
+def test_killed_right_before_the_commit_the_table_is_whole_and_the_next_run_applies_it(
+    spark, deaths: dict[str, Killed]
+) -> None:
+    killed = deaths["before_commit"]
+    assert bytes_of(killed.sales) == killed.before
+    run = new_run(load_workload(killed.folder / "planopt.yaml"))
+    assert actions(run) == []
+    assert maintain(run, ["sales"])[0].changed
+    assert [(a.status, a.version_after) for a in actions(run)] == [("applied", FILES)]
+    assert (files_of(killed.sales), rows(spark, killed.sales)) == (1, killed.expected)
+
+
+def test_killed_between_the_property_and_the_files_the_action_has_failed_and_can_be_taken_back(
+    spark, deaths: dict[str, Killed]
+) -> None:
+    killed = deaths["between_commits"]
+    sales = killed.sales
     assert (files_of(sales), read_table_facts("sales", str(sales)).property(STATISTICS)) == (FILES, "id,shop")
     append(sales)
-    expected, run = rows(spark, sales), new_run(workload(folder))
+    expected, run = rows(spark, sales), new_run(workload(killed.folder))
     (result,) = maintain(run, ["sales"])
     assert "its process ended before it rewrote anything" in result.summary
     (action,) = actions(run)
@@ -158,54 +210,47 @@ def test_what_an_action_had_set_is_put_back_when_its_rewrite_fails(
     assert len(rows(spark, sales)) == FILES * 20 + 3
 
 
-def test_killed_after_an_undo_it_is_neither_lost_nor_done_twice(spark, folder: Path, run: Run) -> None:
-    sales = folder / "data" / "sales"
-    expected = rows(spark, sales)
-    applied = apply_layout(run, sorted_by_shop(run), who="ada")
+def test_killed_after_an_undo_it_is_neither_lost_nor_done_twice(spark, deaths: dict[str, Killed]) -> None:
+    killed = deaths["after_undo"]
+    run = new_run(workload(killed.folder))
+    (applied,) = actions(run)
     assert (applied.version_before, applied.version_after) == (FILES - 1, FILES + 1)
-    done = planopt(folder, "--undo", crash="after_undo_commit")
-    assert done.returncode == EXIT_CODE, done.stderr
-    assert len(actions(run)) == 1
-    undone = undo_layout(new_run(workload(folder)), "sales", who="ada")
+    undone = undo_layout(run, "sales", who="ada")
     assert (undone.undoes, undone.version_after) == (applied.id, FILES + 2)
-    assert DeltaTable(str(sales)).version() == FILES + 2
-    assert read_table_facts("sales", str(sales)).property(STATISTICS) is None
-    assert (files_of(sales), rows(spark, sales)) == (FILES, expected)
-    assert [a.status for a in actions(new_run(workload(folder)))] == ["applied", "undone"]
+    assert DeltaTable(str(killed.sales)).version() == FILES + 2
+    assert read_table_facts("sales", str(killed.sales)).property(STATISTICS) is None
+    assert (files_of(killed.sales), rows(spark, killed.sales)) == (FILES, killed.expected)
+    assert [a.status for a in actions(new_run(workload(killed.folder)))] == ["applied", "undone"]
 
 
-def test_killed_after_the_commit_the_action_is_neither_lost_nor_done_twice(spark, folder: Path) -> None:
-    sales = folder / "data" / "sales"
-    expected = rows(spark, sales)
-    prove_for(workload_file(folder))
-    done = planopt(folder, "--apply", crash="after_layout_commit")
-    assert done.returncode == EXIT_CODE, done.stderr
-    assert files_of(sales) == 1
-    run = new_run(workload(folder))
+def test_killed_after_the_commit_the_action_is_neither_lost_nor_done_twice(spark, deaths: dict[str, Killed]) -> None:
+    killed = deaths["after_commit"]
+    assert files_of(killed.sales) == 1
+    run = new_run(workload(killed.folder))
     assert actions(run) == []
     (result,) = maintain(run, ["sales"])
     assert "found in the table's log" in result.summary
     (action,) = actions(run)
     assert (action.status, action.files_before, action.files_after) == ("applied", FILES, 1)
     assert (action.version_before, action.version_after) == (FILES - 1, FILES)
-    assert DeltaTable(str(sales)).version() == FILES
-    assert rows(spark, sales) == expected
+    assert DeltaTable(str(killed.sales)).version() == FILES
+    assert rows(spark, killed.sales) == killed.expected
 
-    wish = {"properties": (("delta.autoOptimize.optimizeWrite", "true"),)}
-    later = new_run(workload(folder))
-    later.append("propose", {PROPOSALS: [only_log(later, "properties", **wish)]})
-    done = planopt(folder, "--apply", crash="after_layout_commit")
-    assert done.returncode == EXIT_CODE, done.stderr
-    last = new_run(workload(folder))
-    assert len(actions(last)) == 1
-    (result,) = maintain(last, ["sales"])
+
+def test_killed_after_the_commit_of_a_property_it_is_found_and_both_actions_can_be_taken_back(
+    spark, deaths: dict[str, Killed]
+) -> None:
+    killed = deaths["after_property"]
+    run = new_run(workload(killed.folder))
+    assert len(actions(run)) == 1
+    (result,) = maintain(run, ["sales"])
     assert "found in the table's log" in result.summary
-    assert [(a.action, a.status, a.version_after) for a in actions(last)] == [
+    assert [(a.action, a.status, a.version_after) for a in actions(run)] == [
         ("compact", "applied", FILES),
         ("properties", "applied", FILES + 1),
     ]
-    for undone in reversed(actions(last)):  # the last change goes first
-        assert undo_layout(last, "sales", who="ada").undoes == undone.id
-    assert read_table_facts("sales", str(sales)).property("delta.autoOptimize.optimizeWrite") is None
-    assert files_of(sales) == FILES
-    assert rows(spark, sales) == expected
+    for undone in reversed(actions(run)):  # the last change goes first
+        assert undo_layout(run, "sales", who="ada").undoes == undone.id
+    assert read_table_facts("sales", str(killed.sales)).property(PROPERTY) is None
+    assert files_of(killed.sales) == FILES
+    assert rows(spark, killed.sales) == killed.expected

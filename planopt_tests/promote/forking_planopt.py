@@ -19,7 +19,7 @@ import planopt_assets.definitions  # noqa: F401  # what every copy would import 
 from planopt_assets import cli
 from planopt_assets.defs import resources
 from planopt_assets.engine.sessions.session import open_session
-from planopt_assets.loop.run import Run
+from planopt_assets.loop import run
 from planopt_assets.store.crash_points import VARIABLE
 from planopt_assets.workload import load_workload
 from planopt_tests.promote.lenient_planopt import PATIENT
@@ -36,7 +36,7 @@ def command(die_at: str, *words: str) -> int:
 
 
 def main(commands: list[list[str]]) -> int:
-    resources.Run = partial(Run, rules=PATIENT)  # type: ignore[misc,assignment]
+    resources.Run = run.Run = partial(run.Run, rules=PATIENT)  # type: ignore[misc,assignment]
     # By a thread, which takes its connection to Spark along: no copy talks over that of another.
     opening = Thread(target=open_session, args=[load_workload(Path("planopt.yaml"))])
     opening.start()
