@@ -55,7 +55,7 @@ def prepare(folder: Path, scale: float, say: Callable[[str], None], master: str 
 def _write_tables(data: Path, scale: float) -> None:
     """Write new data beside the old data, then swap. So a killed run leaves no half-written table."""
     import pyarrow.parquet as pq
-    from deltalake import write_deltalake
+    from deltalake import DeltaTable, write_deltalake
 
     fresh = data.with_name("data.new")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -64,8 +64,10 @@ def _write_tables(data: Path, scale: float) -> None:
         for name, appends in APPENDS.items():
             table = pq.read_table(f"{raw}/{name}.parquet")
             step = max(1, -(-table.num_rows // appends))
-            for start in range(0, table.num_rows, step):
-                write_deltalake(fresh / name, table.slice(start, step), mode="append")
+            write_deltalake(fresh / name, table.slice(0, step))
+            known = DeltaTable(fresh / name)  # by its path, each append would read the whole log first
+            for start in range(step, table.num_rows, step):
+                write_deltalake(known, table.slice(start, step), mode="append")
     shutil.rmtree(data, ignore_errors=True)
     fresh.rename(data)
 

@@ -83,7 +83,12 @@ def workload_pairs(queries: Sequence[QueryPairs]) -> list[Pair]:
             _together([(c, w) for p, w in zip(pairs, weights, strict=True) for c in getattr(p, side)])
             for side in ("baseline", "candidate")
         ]
-        found.append(Pair((sides[0],), (sides[1],), all(p.same_plan for p in pairs)))
+        parts = tuple(
+            (weight, *both)
+            for pair, weight in zip(pairs, weights, strict=True)
+            for both in zip(pair.baseline, pair.candidate, strict=True)
+        )
+        found.append(Pair((sides[0],), (sides[1],), all(p.same_plan for p in pairs), parts))
     return found
 
 

@@ -35,10 +35,17 @@ class Pair:
     baseline: tuple[Counters, ...]
     candidate: tuple[Counters, ...]
     same_plan: bool = False  # both ended with the same topology, for every binding
+    parts: tuple[tuple[float, Counters, Counters], ...] = ()  # of a sum: weight, baseline and candidate of each
 
     def totals(self, name: str) -> tuple[float, float]:
         """A counter of both sides, summed over the bindings. It must be known (see `unknown`)."""
         return total(self.baseline, name), total(self.candidate, name)
+
+
+def parts_of(pairs: Sequence[Pair], name: str) -> list[list[tuple[float, float]]]:
+    """A counter of what the pairs are sums of, each part over all pairs; empty where they are no sums."""
+    together = zip(*(p.parts for p in pairs), strict=True)
+    return [[(weight * b.known(name), weight * c.known(name)) for weight, b, c in part] for part in together]
 
 
 def total(executions: Sequence[Counters], name: str) -> float:

@@ -41,6 +41,26 @@ def test_a_layout_from_which_all_gain_is_accepted() -> None:
     assert {"report: wall_ns", "lookup: cpu_ns"} <= {c.name for c in found.criteria}
 
 
+def test_two_rounds_of_many_queries_are_enough_and_two_of_one_are_not() -> None:
+    """Noise of one query is not that of another, so the spread of their sum is known from each of them."""
+    rules = Rules(confirm_pairs=2, max_pairs=9)
+
+    def noisy(name: str, share: float) -> QueryPairs:
+        swings = ((1.0, 0.55), (1.0 + share, 0.55 - share / 2))
+        pairs = [Pair((counters(b),), (counters(c, **LESS_WORK),)) for b, c in swings]
+        return QueryPairs(name, 24.0, 0.1, pairs)
+
+    many = [noisy(f"q{n}", 0.1 if n % 2 else -0.1) for n in range(10)]
+    found = judge_workload(many, objective="cpu", rules=rules, done=False)
+    assert found is not None
+    assert (found.outcome, found.pairs) == ("accept", 2)
+    assert found.gain is not None
+    assert found.gain.low < found.gain.ratio < found.gain.high < 0.7
+    assert judge_workload(many[:1], objective="cpu", rules=rules, done=False) is None
+    heavy = QueryPairs("heavy", 2400.0, 0.1, many[0].pairs)  # the others do not count beside it
+    assert judge_workload([heavy, *many[1:]], objective="cpu", rules=rules, done=False) is None
+
+
 def test_rates_decide_between_opposed_interests() -> None:
     """One gains 3 s, the other loses 0.04 s, which it may: only how often each runs tells what is better."""
     rare = verdict(query("report", 4.0, 1.0), query("lookup", 0.10, 0.14, loss=0.5))

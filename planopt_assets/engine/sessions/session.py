@@ -51,6 +51,9 @@ DEFAULTS = {
     "spark.ui.retainedStages": "2000",
     "spark.ui.retainedJobs": "2000",
     "spark.sql.ui.retainedExecutions": "50",
+    # Trials take turns among many plans. Spark keeps the compiled code of 100 pieces, and the ten queries of the demo
+    # have 292: two thirds were compiled again in each round, and that cost was the same with every layout and policy.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     # Plans are compared as text: nothing of them may be cut off.
     "spark.sql.maxMetadataStringLength": "100000",
     "spark.sql.debug.maxToStringFields": "10000",
