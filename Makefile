@@ -17,6 +17,7 @@ test: $(READY) ## all tests, in two processes; ARGS="-m fast" for those that nee
 	$(if $(ARGS),.venv/bin/python -m pytest $(ARGS),bash tools/test.sh)
 
 soak: $(READY) ## faults on a Spark cluster, which take too long for the suite
+	@.venv/bin/python -m planopt_tests.class_archive >/dev/null 2>&1 || true
 	.venv/bin/python -m pytest -p no:cacheprovider -m soak planopt_tests $(ARGS)
 
 matrix: $(READY) ## the demo and the capture tests on every supported Spark, each in its own environment; ARGS="4.2" for one

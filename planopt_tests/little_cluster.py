@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -37,6 +37,9 @@ _DAEMON_MEMORY = "256m"
 _START_S = 600.0  # only to end a hang: on a machine that is busy a JVM takes minutes
 _KEEPER = "--keeper"
 _EXECUTOR = "CoarseGrainedExecutorBackend"
+_MASTER = "org.apache.spark.deploy.master.Master"
+_REGISTERED = "Registering worker"
+_LOG = "{}.log"
 
 
 @dataclass
@@ -44,8 +47,9 @@ class LittleCluster:
     """A running cluster, seen from a test."""
 
     master: str  # spark://127.0.0.1:port
-    master_pid: int
     worker_pids: list[int]
+    keeper_pid: int
+    folder: str
 
     @property
     def environment(self) -> dict[str, str]:
@@ -55,7 +59,7 @@ class LittleCluster:
     def executors(self) -> list[psutil.Process]:
         """The JVMs that run tasks, the oldest first."""
         found = [child for pid in self.worker_pids for child in _children(pid)]
-        return sorted((p for p in found if _is_executor(p)), key=lambda p: p.create_time())
+        return sorted((p for p in found if _runs(p, _EXECUTOR)), key=lambda p: p.create_time())
 
     def kill_executor(self) -> int:
         """SIGKILL to one; its worker starts another."""
@@ -70,11 +74,22 @@ class LittleCluster:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
 
+    @property
+    def master_pid(self) -> int:
+        (found,) = [child for child in _children(self.keeper_pid) if _runs(child, _MASTER)]
+        return int(found.pid)
+
     def kill_master(self) -> None:
         psutil.Process(self.master_pid).kill()
 
+    def start_master_again(self) -> None:
+        """At the same address; back when all workers that are left have found it."""
+        Path(self.folder, _LOG.format("master")).unlink()
+        os.kill(self.keeper_pid, signal.SIGUSR1)
+        _wait_for(Path(self.folder, _LOG.format("master")), _REGISTERED, len(self.worker_pids))
+
     @contextmanager
-    def slowed(self, *, stopped_s: float = 0.45, running_s: float = 0.02) -> Iterator[None]:
+    def slowed(self, *, stopped_s: float = 0.45, running_s: float = 0.05) -> Iterator[None]:
         """Until the end, one executor and its Python workers are stopped most of the time."""
         pulse = [sys.executable, "-c", _PULSE, str(self.executors()[-1].pid), str(stopped_s), str(running_s)]
         pulsing = subprocess.Popen(pulse, stdin=subprocess.PIPE)
@@ -144,11 +159,19 @@ class _Keeper:
         self._port, self._started = port, list[psutil.Process]()
 
     def start(self, workers: int) -> dict[str, Any]:
-        master = self._java("master", "org.apache.spark.deploy.master.Master", "--port", str(self._port))
+        self.start_master()
         self._wait("master", rf"Starting Spark master at {re.escape(self._master)}", 1)
         pids = [self._worker(number) for number in range(workers)]
-        self._wait("master", r"Registering worker", workers)
-        return {"master": self._master, "master_pid": master, "worker_pids": pids}
+        self._wait("master", _REGISTERED, workers)
+        return {
+            "master": self._master,
+            "worker_pids": pids,
+            "keeper_pid": os.getpid(),
+            "folder": str(self._folder),
+        }
+
+    def start_master(self, *_: object) -> None:
+        self._java("master", _MASTER, "--port", str(self._port))
 
     def stop(self) -> None:
         """All that is below this process; the Python workers of an executor are in process groups of their own."""
@@ -178,24 +201,30 @@ class _Keeper:
         self._started.append(psutil.Process(started.pid))
         return started.pid
 
-    def _wait(self, name: str, pattern: str, times: int) -> None:
-        give_up = time.monotonic() + _START_S
-        while len(re.findall(pattern, self._log(name).read_text(errors="replace"))) < times:
-            if time.monotonic() > give_up or not all(_lives(process) for process in self._started):
-                raise RuntimeError(f"no {pattern!r} in the log of the {name}")
-            time.sleep(0.1)
+    def _wait(self, name: str, words: str, times: int) -> None:
+        _wait_for(self._log(name), words, times, while_=lambda: all(_lives(process) for process in self._started))
 
     def _log(self, name: str) -> Path:
-        return self._folder / f"{name}.log"
+        return self._folder / _LOG.format(name)
 
 
 def _keep(folder: str, workers: str, memory: str, port: str) -> None:
     keeper = _Keeper(Path(folder), memory, int(port))
     try:
-        print(json.dumps(keeper.start(int(workers))), flush=True)
+        told = keeper.start(int(workers))
+        signal.signal(signal.SIGUSR1, keeper.start_master)
+        print(json.dumps(told), flush=True)
         sys.stdin.read()
     finally:
         keeper.stop()
+
+
+def _wait_for(log: Path, pattern: str, times: int, while_: Callable[[], bool] = lambda: True) -> None:
+    give_up = time.monotonic() + _START_S
+    while not log.exists() or len(re.findall(pattern, log.read_text(errors="replace"))) < times:
+        if time.monotonic() > give_up or not while_():
+            raise RuntimeError(f"no {pattern!r} in {log.name}")
+        time.sleep(0.1)
 
 
 def _is_free(port: int) -> bool:
@@ -215,9 +244,9 @@ def _children(pid: int) -> list[psutil.Process]:
     return []
 
 
-def _is_executor(process: psutil.Process) -> bool:
+def _runs(process: psutil.Process, main_class: str) -> bool:
     with suppress(psutil.NoSuchProcess):
-        return any(_EXECUTOR in word for word in process.cmdline())
+        return _lives(process) and any(main_class in word for word in process.cmdline())
     return False
 
 

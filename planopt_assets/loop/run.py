@@ -95,9 +95,11 @@ class Run:
         return self.workload.budgets.per_run if self.budget_s is None else self.budget_s
 
     @property
-    def not_now(self) -> str:
-        """Why no trial may run at this hour. Empty if it may."""
-        return outside_window(self.workload, self.now())
+    def no_trials(self) -> str:
+        """Why no trial may begin now. Empty if it may."""
+        if words := outside_window(self.workload, self.now()):
+            return words
+        return "the run's budget is spent: left for the next run" if time.monotonic() >= self.deadline else ""
 
     @property
     def observe_until(self) -> float:

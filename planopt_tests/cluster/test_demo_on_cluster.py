@@ -10,25 +10,24 @@ import pytest
 from planopt_assets.cli.demo_tables import prepare
 from planopt_assets.workload import load_workload
 from planopt_tests.cli.test_cli import NO_JAVA, ok
-from planopt_tests.little_cluster import little_cluster
+from planopt_tests.little_cluster import LittleCluster
 from planopt_tests.promote.lenient_planopt import PAIRS_VARIABLE, lenient_planopt
 
 QUERIES = ["late_shipments", "brand_share", "audit_sample"]
 
 
 @pytest.mark.soak
-def test_the_demo_on_a_cluster_accepts_policies_with_equal_results(tmp_path: Path) -> None:
+def test_the_demo_on_a_cluster_accepts_policies_with_equal_results(cluster: LittleCluster, tmp_path: Path) -> None:
     words = ["demo", *QUERIES, "--scale", "0.01", "--folder", "here", "--json"]
-    with little_cluster() as cluster:
-        environment = {**os.environ, **cluster.environment, PAIRS_VARIABLE: "2"}
-        facts = ok(lenient_planopt(*words, "--master", cluster.master, cwd=tmp_path, env=environment))
+    environment = {**os.environ, **cluster.environment, PAIRS_VARIABLE: "2"}
+    facts = ok(lenient_planopt(*words, "--master", cluster.master, cwd=tmp_path, env=environment))
     queries = {q["id"]: q for q in facts["queries"]}
     assert queries["audit_sample"]["outcome"] == "no_change"
     for query in ("late_shipments", "brand_share"):
         assert (queries[query]["outcome"], queries[query]["results_equal"]) == ("accept", True)
         assert queries[query]["policy"]["settings"] == {"spark.sql.shuffle.partitions": "2"}
         assert queries[query]["conditions"]["cores"] == 2  # of the two workers together
-    # The cluster is gone, and nobody needs it.
+    # Nobody needs the cluster, nor any Java.
     assert ok(lenient_planopt(*words, "--master", cluster.master, cwd=tmp_path, env=NO_JAVA))["nothing_to_do"]
 
 

@@ -1,81 +1,112 @@
-"""What only a cluster has: other versions, no executors, and Python beside the executors."""
+"""What only a cluster has: other versions, no executors, Python beside the executors, and limits by their number."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from planopt_assets.defs import names
 from planopt_assets.engine.sessions import same_versions
 from planopt_assets.engine.sessions.ask_executors import Answers
 from planopt_assets.engine.sessions.same_versions import first_difference, own_versions
 from planopt_assets.errors import ClusterMismatch
-from planopt_tests.cluster.probe import BURNED_S, answer_of
-from planopt_tests.little_cluster import LittleCluster, little_cluster
+from planopt_assets.loop.gates import CHECKS
+from planopt_tests.cluster.probe import BURNED_S, MISSING_PYTHON, NOBODY, Probe
+from planopt_tests.little_cluster import LittleCluster
+
+# Those that no session opens for come first; the others share one.
+ONE_AFTER_THE_OTHER = (
+    *("another_python", "no_python", "no_memory"),
+    *("same_versions", "counters", "cost_limits", "dagster_loop"),
+)
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LittleCluster]:
-    with little_cluster() as running:
-        yield running
+def answers(cluster: LittleCluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    # It waits for a minute and does nothing: meanwhile the others are asked.
+    nobody = Probe(tmp_path_factory.mktemp("nobody"), cluster.master, "no_master")
+    found = Probe(tmp_path_factory.mktemp("probe"), cluster.master, *ONE_AFTER_THE_OTHER).answers()
+    return {**nobody.answers(), **found}
 
 
-# Another Python on the executors, as far as they can tell.
-OTHER_PYTHON = """
-import sys
-sys.version_info = (3, 99, 0, "final", 0)
-"""
+def answer_of(question: str, answers: dict[str, Any]) -> dict[str, Any]:
+    assert question in answers, answers["stderr"]
+    answer: dict[str, Any] = answers[question]
+    return answer
 
 
 @pytest.mark.soak
-def test_another_python_on_the_executors_is_one_error_before_anything_runs(
-    cluster: LittleCluster, tmp_path: Path
-) -> None:
-    (tmp_path / "sitecustomize.py").write_text(OTHER_PYTHON)
-    fake = tmp_path / "python"
-    fake.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec {sys.executable} "$@"\n')
-    fake.chmod(0o755)
-    answer = answer_of("opened", tmp_path, cluster.master, PYSPARK_PYTHON=str(fake))
+def test_another_python_on_the_executors_is_one_error_before_anything_runs(answers: dict[str, Any]) -> None:
+    answer = answer_of("another_python", answers)
     assert answer["code"] == "PLN-221"
     assert "3.99" in answer["words"]
 
 
 @pytest.mark.soak
-def test_no_python_on_the_executors_is_the_same_error(cluster: LittleCluster, tmp_path: Path) -> None:
-    answer = answer_of("opened", tmp_path, cluster.master, PYSPARK_PYTHON="/nonexistent/python")
+def test_no_python_on_the_executors_is_the_same_error(answers: dict[str, Any]) -> None:
+    answer = answer_of("no_python", answers)
     assert answer["code"] == "PLN-221"
-    assert "/nonexistent/python" in answer["words"]
+    assert MISSING_PYTHON in answer["words"]
 
 
 @pytest.mark.soak
-def test_the_same_versions_open_a_session_with_all_cores(cluster: LittleCluster, tmp_path: Path) -> None:
-    assert answer_of("opened", tmp_path, cluster.master) == {"code": None, "cores": 2}
+def test_a_cluster_without_enough_memory_is_an_error_and_not_a_wait_for_ever(answers: dict[str, Any]) -> None:
+    assert answer_of("no_memory", answers)["code"] == "PLN-222"
 
 
 @pytest.mark.soak
-def test_a_cluster_without_free_memory_is_an_error_and_not_a_wait_for_ever(tmp_path: Path) -> None:
-    with little_cluster(workers=1, memory="512m") as small:  # an executor asks for 1 GiB
-        answer = answer_of("opened in 10 s", tmp_path, small.master)
-    assert answer["code"] == "PLN-222"
+def test_no_master_is_an_error_that_names_it(answers: dict[str, Any]) -> None:
+    answer = answer_of("no_master", answers)
+    assert (answer["code"], answer["where"]) == ("PLN-205", NOBODY)
+    assert "no connection to the cluster" in answer["words"]
 
 
 @pytest.mark.soak
-def test_no_master_is_an_error_that_names_it(tmp_path: Path) -> None:
-    answer = answer_of("opened", tmp_path, "spark://127.0.0.1:9")
-    assert answer["code"] == "PLN-205"
+def test_the_same_versions_open_a_session_with_all_cores(answers: dict[str, Any]) -> None:
+    assert answer_of("same_versions", answers) == {"code": None, "cores": 2}
 
 
 @pytest.mark.soak
-def test_python_beside_the_executors_and_what_they_send_each_other_is_counted(
-    cluster: LittleCluster, tmp_path: Path
-) -> None:
-    counters = answer_of("counters", tmp_path, cluster.master)
+def test_python_beside_the_executors_and_what_they_send_each_other_is_counted(answers: dict[str, Any]) -> None:
+    counters = answer_of("counters", answers)
     assert counters["cpu_ns"] is not None
     assert counters["cpu_ns"] - counters["executor_cpu_ns"] >= 2 * BURNED_S * 1e9  # two tasks at least
     assert 0 < counters["shuffle_remote_bytes"] <= counters["shuffle_read_bytes"]
+
+
+@pytest.mark.soak
+def test_outside_the_hours_of_trials_a_run_on_a_cluster_tries_nothing(answers: dict[str, Any]) -> None:
+    outside = answer_of("cost_limits", answers)["outside"]
+    assert outside["plan"]["not_now"].startswith("trials run from 22:00 to 06:00 (UTC)")
+    assert outside["plan"]["at_most_executor_s"] == 0.0
+    assert (outside["trials"], outside["verdicts"], outside["generations"]) == (0, [], 0)
+    assert outside["tried"] == outside["plan"]["not_now"]
+
+
+@pytest.mark.soak
+def test_executor_seconds_end_trials_that_wall_seconds_would_allow(answers: dict[str, Any]) -> None:
+    limits = answer_of("cost_limits", answers)
+    for name, allowed in (("too little", 0.002), ("enough", 1200.0)):
+        assert limits[name]["plan"]["executors"] == 2
+        assert limits[name]["plan"]["at_most_executor_s"] == pytest.approx(allowed)
+        assert limits[name]["run_s"] == pytest.approx(600.0)  # two executors may take 1,200 executor-seconds
+    stopped = ["inconclusive", "stopped by budget: only 0 of the 1 pairs needed were run"]
+    assert limits["too little"]["verdicts"] == [stopped]
+    assert limits["too little"]["generations"] == 0
+    assert [outcome for outcome, _ in limits["enough"]["verdicts"]] == ["accept"]
+    assert limits["enough"]["generations"] == 1
+
+
+@pytest.mark.soak
+def test_a_dagster_job_runs_the_loop_on_a_cluster(answers: dict[str, Any]) -> None:
+    ran = answer_of("dagster_loop", answers)
+    assert ran["success"] == [True, True]
+    assert ran["materialized"] == [asset for assets in names.ASSETS.values() for asset in assets]
+    assert ran["checks"] == dict.fromkeys(CHECKS, True)
+    assert (ran["outcome"], ran["cores"], ran["in_force"]) == ("accept", 2, True)
+    assert ran["by_run"]  # the second run had nothing to try
 
 
 # Without a cluster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -211,7 +210,7 @@ def test_two_experiments_of_one_stage_do_not_spend_the_same_share_of_the_error(m
     run = SimpleNamespace(
         workspace=SimpleNamespace(sessions_lost=0, cores=2, revive=lambda: None),
         workload=SimpleNamespace(seed=7),
-        deadline=math.inf,
+        no_trials="",
         progress=lambda *words: None,
         event_id=lambda *parts: "-".join(parts),
         append=lambda name, rows: kept.update(rows),

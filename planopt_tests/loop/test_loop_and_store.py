@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from planopt_assets.loop.stages.promote import accept_event, promote
 from planopt_assets.loop.stages.validate import validate
 from planopt_assets.loop.steps import STAGES as STAGE_NAMES
 from planopt_assets.loop.steps import step
+from planopt_assets.model.automation import TrialWindow
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.promote.transitions import next_generation
 from planopt_assets.store import writer
@@ -224,6 +226,15 @@ def test_when_the_budget_of_the_run_is_spent_the_rest_is_left_for_the_next_run(
     assert run.standings()["by_shop"].unjudged
     run_all(planned, ["by_shop"])
     assert read_standings(planned)["by_shop"].outcome == "accept"
+
+
+def test_outside_the_hours_of_trials_a_query_is_left_for_a_run_at_night(one_pass: OnePass, tmp_path: Path) -> None:
+    planned = replace(one_pass.copied(tmp_path, after="replan"), trial_window=TrialWindow(22, 6))
+    run = replace(new_run(planned), now=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+    (result,) = validate(run, ["by_shop"])
+    assert result.summary == "trials run from 22:00 to 06:00 (UTC): left for a run at that time"
+    assert not run.standings()["by_shop"].past_verdicts
+    assert run.standings()["by_shop"].unjudged
 
 
 def test_promotion_by_hand_is_refused_without_an_accepted_verdict(done: Workload) -> None:

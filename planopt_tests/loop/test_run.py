@@ -77,10 +77,10 @@ def test_no_trial_starts_outside_its_hours_and_the_run_says_when(workspace: Any)
     )
     by_day = Run(workspace, RUN_ID, now=at(3))  # 12:30 in Tokyo
     assert by_day.deadline <= time.monotonic()
-    assert by_day.not_now == "trials run from 22:00 to 06:00 (Asia/Tokyo): left for a run at that time"
+    assert by_day.no_trials == "trials run from 22:00 to 06:00 (Asia/Tokyo): left for a run at that time"
     workspace.started_at = time.monotonic()
     by_night = Run(workspace, RUN_ID, now=at(14))  # 23:30
-    assert (by_night.deadline, by_night.not_now) == (workspace.started_at + 60.0, "")
+    assert (by_night.deadline, by_night.no_trials) == (workspace.started_at + 60.0, "")
 
 
 @pytest.mark.parametrize(

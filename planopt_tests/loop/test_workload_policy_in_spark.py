@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,6 +15,7 @@ from planopt_assets.errors import NothingForAll
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.workload_policy import try_workload_policy
 from planopt_assets.loop.workload_policies import workload_policy
+from planopt_assets.model.automation import TrialWindow
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.workload import Query, Workload
 from planopt_tests.conftest import make_tables, workload_of
@@ -43,6 +45,14 @@ def done(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
         workload = workload_of(make_tables(tmp_path_factory.mktemp("all")), QUERIES, mode="auto")
         run_all(workload)
         yield workload, new_run(workload)
+
+
+def test_outside_the_hours_of_trials_it_is_not_tried(done: tuple[Workload, Run]) -> None:
+    workload = replace(done[0], trial_window=TrialWindow(22, 6))
+    run = replace(new_run(workload), now=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+    with pytest.raises(NothingForAll, match="22:00 to 06:00"):
+        try_workload_policy(run)
+    assert not StoredRows(workload.store, workload.name).rows("verdicts", query_id="*")
 
 
 def test_it_is_tried_on_every_query_and_judged_on_the_whole(done: tuple[Workload, Run]) -> None:

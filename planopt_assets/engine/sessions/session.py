@@ -100,7 +100,7 @@ def open_session(workload: Workload) -> SparkSession:
             found = builder.getOrCreate()
         except (Py4JError, PySparkException, RuntimeError, OSError) as error:
             raise SparkFailed(
-                f"Spark did not start: {_words_of(error)}",
+                f"Spark did not start: {_words_of(error, workload.master)}",
                 where=workload.master,
                 fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
             ) from error
@@ -125,16 +125,21 @@ def _check_cluster(session: SparkSession) -> None:
     except Py4JError as error:
         session.stop()
         raise SparkFailed(
-            f"Spark stopped while it started: {_words_of(error)}",
+            f"Spark stopped while it started: {_words_of(error, str(session.sparkContext.master))}",
             where=str(session.sparkContext.master),
             fix="check that the cluster runs and can be reached from here",
         ) from error
 
 
-def _words_of(error: BaseException) -> str:
-    """The line of Spark's error that says what is wrong; py4j's own line only says that a call failed."""
+def _words_of(error: BaseException, master: str) -> str:
+    """The line of Spark's error that says what is wrong; py4j's own line only says that a call failed.
+
+    Spark that does not reach a master stops itself after a minute, and its next call says only that.
+    """
     java = getattr(error, "java_exception", None)
-    return str(java.toString() if java is not None else error).splitlines()[0]
+    words = str(java.toString() if java is not None else error).splitlines()[0]
+    lost = "stopped SparkContext" in words and not runs_alone(master)
+    return "it has no connection to the cluster" if lost else words
 
 
 def is_ours(session: SparkSession) -> bool:

@@ -146,8 +146,8 @@ def _newest(table: PinnedTable) -> PinnedTable:
 
 def _rewritten(run: Run, stack: ExitStack, proposal: LayoutProposal, table: PinnedTable) -> _Rewritten:
     """A clone that lives as long as the stack, rewritten; what that took is what applying will take."""
-    if time.monotonic() >= run.deadline:
-        raise LayoutNotTried("the run's budget is spent", where=f"table {table.name}", fix="the next run tries it")
+    if words := run.no_trials:
+        raise LayoutNotTried(words, where=f"table {table.name}", fix="the next run tries it")
     clones, spark = Clones(run.workload.store), run.workspace.spark
     limit, seed = run.workload.maintenance.trial_bytes, run.workload.seed
     name = run.event_id("lay", table.name, proposal.id[4:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -80,7 +79,7 @@ def _at_once(run: Run, proposals: Sequence[LayoutProposal]) -> list[LayoutPropos
 def _accepted_together(run: Run, proposals: Sequence[LayoutProposal], *, who: str | None) -> bool:
     """Whether these layouts are accepted, or those that are left without the ones that do not pay for themselves."""
     together = list(proposals)
-    while len(together) > 1 and time.monotonic() < run.deadline:
+    while len(together) > 1 and not run.no_trials:
         ids = [p.layout_id for p in together]
         if all(memory(run, p.table).tried_together(p, ids) for p in together):
             return False
@@ -188,8 +187,8 @@ def _table(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
     for proposal in sorted(proposals, key=lambda p: known[p.id].state != "proven"):  # what is proven needs no rival
         found, words = known[proposal.id], ""
         if found.state == "due":
-            if time.monotonic() >= run.deadline:
-                return StageResult(table, False, "the run's budget is spent: left for the next run")
+            if no_trials := run.no_trials:
+                return StageResult(table, False, no_trials)
             tried, words = _try(run, [proposal], who=who)
             found = remembered(run, proposal, by_hand=by_hand) if tried else found
         if found.state == "proven" and found.verdict is not None:

@@ -55,7 +55,7 @@ def validate(run: Run, query_ids: Sequence[str]) -> list[StageResult]:
     """
     results = {one.query_id: one for one in _one_round(run, query_ids)}
     tried = [query_id for query_id, one in results.items() if one.changed or _explores_on(run, query_id)]
-    while tried and not run.by_hand and time.monotonic() < run.deadline:
+    while tried and not run.by_hand and not run.no_trials:
         run.round += 1
         decided = {one.query_id for one in decide_queries(run, tried) if one.changed}
         replan(run, tried)
@@ -109,9 +109,8 @@ def try_candidates(run: Run, asked: Sequence[tuple[Standing, list[Asked], Step]]
         if not experiments:
             results.append(StageResult(query_id, False, "the run's share for exploration is spent: left for the next"))
             continue
-        if time.monotonic() >= run.deadline:
-            spent = "the run's budget is spent: left for the next run"
-            results.append(StageResult(query_id, False, run.not_now or spent))
+        if words := run.no_trials:
+            results.append(StageResult(query_id, False, words))
             continue
         run.workspace.revive()
         lost, given, trials = run.workspace.sessions_lost, list[Verdict](), 0
