@@ -27,7 +27,7 @@ _WORTH: Arithmetic = (
     ("modelled_wall_ns", 790_529_000),
     ("runs_per_day", RUNS_PER_DAY),
     ("horizon_days", 30),
-    ("floor_share", 0.03),
+    ("floor_share", 0.02),
     ("saving_cpu_ns_over_horizon", 114_048_000_000),
     ("trial_cost_cpu_ns", 14_810_580_000),
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planopt_assets.decide.answer import Answer, no_change
 from planopt_assets.decide.answer import cannot_tell as no_answer
 from planopt_assets.decide.catalogue import CATALOGUE_VERSION
 from planopt_assets.decide.history import NO_HISTORY, Memory, PastVerdicts, recall, recall_alone
 from planopt_assets.decide.knobs import objections
-from planopt_assets.decide.materiality import immaterial
+from planopt_assets.decide.materiality import immaterial, too_little_together
 from planopt_assets.decide.prices import PRICED
 from planopt_assets.decide.rules import RULES
 from planopt_assets.model.cost_model import GIVEN
@@ -37,7 +37,23 @@ def decide(
         return tuple(settle(name, no_change(words, {}), asked) for name, _ in RULES)
     if unknown := _unknown(evidence):
         return tuple(settle(name, no_answer(unknown, {}), asked) for name, _ in RULES)
-    return tuple(settle(name, rule(evidence), asked) for name, rule in RULES)
+    return _worth_together(tuple(settle(name, rule(evidence), asked) for name, rule in RULES))
+
+
+def _worth_together(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """No proposal at all where all of them together promise less than the judge accepts."""
+    words = too_little_together([d for d in decisions if d.proposes])
+    return tuple(_refused(d, words) if words and d.proposes else d for d in decisions)
+
+
+def _refused(decision: Decision, words: str) -> Decision:
+    return replace(
+        decision,
+        kind="no_change",
+        policy_after=decision.policy_before,
+        reason=f"not worth a trial: {words}",
+        expected_gain_cpu_ns=0,
+    )
 
 
 def objection_to_any(evidence: Evidence) -> str:

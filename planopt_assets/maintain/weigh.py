@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planopt_assets.decide.materiality import HORIZON_DAYS
+from planopt_assets.decide.materiality import FLOOR_SHARE, HORIZON_DAYS
 from planopt_assets.decide.prices import CPU_PER_FILE_NS, CPU_PER_QUERY_NS
 from planopt_assets.maintain.growth import Growth, layout_lives_days
 from planopt_assets.maintain.layouts import Layout
@@ -13,8 +13,6 @@ from planopt_assets.maintain.pay_back import break_even_days
 from planopt_assets.maintain.prices import QUERY_ROW_NS, SKIPPED_ROW_NS, TRIAL_EXECUTIONS
 from planopt_assets.maintain.table_use import QueryUse, ScanUse
 from planopt_assets.model.layout_proposal import ExpectedRead
-
-FLOOR_SHARE = 0.02  # of what all queries that read the table cost; below it no trial can tell the gain from noise
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,10 @@ def judge(
         return look.verdict("accept", look.gain.describe())
     if look.likely.low > 1 - rules.min_gain:
         return look.verdict("reject", f"no gain of {rules.min_gain:.0%} or more: {look.gain.describe()}")
-    if done or (len(pairs) >= rules.foresight_pairs and not _may_settle(look, rules)):
+    foresees = len(pairs) >= rules.gives_up_at(shown=shown)
+    if done or (foresees and not _may_settle(look, rules)):
         return look.verdict("inconclusive", f"{_unsettled(look, rules, done=done)}: {look.gain.describe()}")
-    if len(pairs) >= rules.foresight_pairs and not shown and not _worth_more_pairs(look, rules):
+    if foresees and not shown and not _worth_more_pairs(look, rules):
         words = f"{len(pairs)} pairs show a gain below {rules.worth_gain:.0%}, not worth more of them"
         return look.verdict("inconclusive", f"{words}: {look.gain.describe()}")
     return None

@@ -43,6 +43,7 @@ class Rules:
     reject_unchanged: bool = True  # a candidate with the baseline's plan and counters is the baseline
     hopeless: float = 0.90  # confidence that there is no gain, enough to stop early
     foresight_pairs: int = 3  # from here on, a candidate that cannot be settled by `max_pairs` is given up
+    foresight_pairs_known: int = 4  # the same for what is no mere candidate: that it is worse is worth a pair more
     worth_gain: float = 0.05  # and one whose gain is smaller even if its mean is one standard error better; 0: any gain
     timeout_factor: float = 2.0  # of the slowest baseline run of the binding
     timeout_floor_s: float = 10.0
@@ -84,6 +85,17 @@ class Rules:
         [0.9, 0.99, 0.9]
         """
         return 1 - 2 * self.guard_error * min(1.0, self.error / Rules().error)
+
+    def gives_up_at(self, *, shown: bool) -> int:
+        """Pairs from which on foresight may end a trial.
+
+        A policy in force or to be confirmed and a part to be left out get one pair more: there a clear rejection counts
+        as much as a gain. For these, no gain is too small (`worth_gain`).
+
+        >>> Rules().gives_up_at(shown=False), Rules().gives_up_at(shown=True)
+        (3, 4)
+        """
+        return self.foresight_pairs_known if shown or not self.worth_gain else self.foresight_pairs
 
     def within(self, error: float) -> Rules:
         """The same rules for a trial that may err this often."""

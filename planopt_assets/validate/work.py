@@ -25,6 +25,7 @@ PRICES = {
     "broadcast_bytes": 10,  # collected on the driver, built into a hash table, sent to every executor
     "disk_spill_bytes": 2,
 }
+BLOCKS = "shuffle_blocks"
 EMPTY_BLOCK = 20_000  # nothing is opened, compressed or read for it
 
 
@@ -34,13 +35,10 @@ def work_ns(counters: Counters, unpriced: Collection[str] = ()) -> int:
     Worked: 765,000 rows, 201 files, 17 tasks, 2,400 blocks: 0.1 + 0.153 + 0.402 + 0.085 + 0.48 = 1.22 s. If only 24
     rows are shuffled, at most 24 blocks hold one: 24 x 0.2 ms + 2,376 x 0.02 ms are 0.05 s instead of 0.48 s.
     """
-    told = {name: getattr(counters, name) or 0 for name in PRICES if name not in unpriced}
-    empty = max(0, told.get("shuffle_blocks", 0) - counters.shuffle_write_rows)
-    return (
-        PER_QUERY
-        + sum(PRICES[name] * units for name, units in told.items())
-        - empty * (PRICES["shuffle_blocks"] - EMPTY_BLOCK)
-    )
+    priced = {name: price for name, price in PRICES.items() if name not in unpriced}
+    empty = max(0, (counters.shuffle_blocks or 0) - counters.shuffle_write_rows) if BLOCKS in priced else 0
+    spared = empty * (PRICES[BLOCKS] - EMPTY_BLOCK)
+    return PER_QUERY + sum(price * (getattr(counters, name) or 0) for name, price in priced.items()) - spared
 
 
 def work_falls(pairs: Sequence[Pair], rules: Rules) -> Criterion:

@@ -15,11 +15,13 @@ from planopt_assets.decide.answer import Answer, no_change, propose
 from planopt_assets.decide.catalogue import CATALOGUE, CATALOGUE_VERSION, EXCLUDABLE_RULES, RESULT_CHANGING
 from planopt_assets.decide.decide import cannot_tell, decide
 from planopt_assets.decide.knobs import knob
+from planopt_assets.decide.materiality import TRIAL_SHARE
 from planopt_assets.decide.rules import RULES
 from planopt_assets.model.decision import Decision
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Knobs
+from planopt_assets.validate.judge_rules import Rules
 from planopt_tests.decide.cases import MAX_BYTES, OPEN_COST, SHUFFLE, WORKED
 from planopt_tests.fresh_python import output_of
 
@@ -73,6 +75,41 @@ def test_a_proposal_adds_to_the_policy_in_force(rules: SetRules) -> None:
     (decision,) = decide(replace(WORKED, policy=Policy.of({OPEN_COST: "65536"})), Knobs())
     assert decision.policy_before == Policy.of({OPEN_COST: "65536"})
     assert decision.policy_after == Policy.of({OPEN_COST: "65536", SHUFFLE: "2"})
+
+
+# Worth a trial together. The worked query costs 3 s
+
+
+def test_a_small_proposal_is_not_tried_by_itself(rules: SetRules) -> None:
+    rules(proposing({SHUFFLE: "2"}, 80_000_000))  # 2.7 %
+    (alone,) = decide(WORKED, Knobs())
+    assert (alone.kind, alone.policy_after, alone.expected_gain_cpu_ns) == ("no_change", ORIGINAL, 0)
+    assert alone.reason == "not worth a trial: would save 80 ms of about 3000 ms CPU, below 3%"
+    assert dict(alone.arithmetic)["saving_cpu_ns_per_run"] == 80_000_000
+
+
+def test_one_that_is_refused_by_itself_does_not_count_for_the_other(rules: SetRules) -> None:
+    rules(proposing({SHUFFLE: "2"}, 40_000_000), proposing({OPEN_COST: "65536"}, 65_000_000))  # 1.3 % and 2.2 %
+    few, packed = decide(WORKED, Knobs())
+    assert few.reason == "not worth a trial: would save 40 ms of about 3000 ms CPU, below 2%"
+    assert packed.reason == "not worth a trial: would save 65 ms of about 3000 ms CPU, below 3%"
+
+
+@pytest.mark.parametrize("other_ns", [LARGE, 65_000_000], ids=["a large one", "as small a one"])
+def test_a_small_proposal_rides_along_where_all_together_are_worth_a_trial(rules: SetRules, other_ns: int) -> None:
+    rules(proposing({SHUFFLE: "2"}, 65_000_000), proposing({OPEN_COST: "65536"}, other_ns))
+    assert [d.kind for d in decide(WORKED, Knobs())] == ["proposal", "proposal"]
+
+
+def test_together_means_what_is_proposed_and_not_what_is_vetoed(rules: SetRules) -> None:
+    rules(proposing({SHUFFLE: "2"}, 65_000_000), proposing({OPEN_COST: "65536"}))
+    small, vetoed = decide(WORKED, Knobs(deny=(OPEN_COST,)))
+    assert small.reason == "not worth a trial: would save 65 ms of about 3000 ms CPU, below 3%"
+    assert vetoed.reason.startswith("vetoed: ")
+
+
+def test_no_trial_is_asked_for_less_than_the_judge_accepts() -> None:
+    assert Rules().min_gain == TRIAL_SHARE
 
 
 def test_no_change_keeps_the_policy_in_force(rules: SetRules) -> None:
@@ -184,6 +221,7 @@ def test_whatever_a_rule_proposes_a_policy_holds_only_permitted_knobs_within_bou
 IN_ANOTHER_PROCESS = """
 from planopt_assets.decide.decide import decide
 from planopt_assets.model.workload import Knobs
+from planopt_assets.validate.judge_rules import Rules
 from planopt_tests.decide.cases import WORKED
 for decision in decide(WORKED, Knobs()):
     print(decision.id, decision)

@@ -10,6 +10,7 @@ import pytest
 
 from planopt_assets.validate.intervals import ratio_interval
 from planopt_assets.validate.judge import judge
+from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import differing
 from planopt_tests.loop.fake_workspace import HALF_THE_WORK, SLIGHTLY_LESS
 from planopt_tests.measured import MIB, counters
@@ -157,6 +158,19 @@ def test_three_pairs_are_enough_to_give_up_what_counters_promise_and_clocks_do_n
     assert (verdict is None) == goes_on
     if verdict is not None:
         assert (verdict.outcome, verdict.pairs) == ("inconclusive", 3)
+
+
+@pytest.mark.parametrize("rules", [RULES, replace(RULES, worth_gain=0.0)], ids=["to be confirmed", "in force"])
+def test_what_may_be_taken_back_gets_a_fourth_pair_because_a_clear_rejection_counts_too(rules: Rules) -> None:
+    """A fifth worse, in three pairs that do not show it clearly: a new candidate would be given up as unclear."""
+    slower = [pair(counters(), counters(cpu_s=3 * 1.2 * n, **HALF_THE_WORK)) for n in (1.25, 0.8, 1.0, 1.2)]
+    shown = rules is RULES
+    verdict = verdict_on(slower[:3], done=False)
+    assert (verdict.outcome, verdict.pairs) == ("inconclusive", 3)
+    assert judge(slower[:3], objective="cpu", rules=rules, done=False, shown=shown) is None
+    known = judge(slower, objective="cpu", rules=rules, done=False, shown=shown)
+    assert known is not None
+    assert known.outcome == "reject"
 
 
 def test_a_gain_that_is_excluded_is_rejected_early() -> None:
