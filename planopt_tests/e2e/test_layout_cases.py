@@ -23,7 +23,7 @@ from planopt_tests.lenient import LENIENT
 
 pytestmark = pytest.mark.e2e
 
-SMALL = Size(400_000, 24, payload=40)  # 20 MB: a sorted table has files of 4 MiB at least
+SMALL = Size(100_000, 24, payload=190)  # 20 MB: a sorted table has files of 4 MiB at least
 FED = Size(20_000, 2 * AT_ONCE)
 Begun = Callable[[str, Size], Run]
 

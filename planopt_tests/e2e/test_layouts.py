@@ -37,7 +37,7 @@ from planopt_tests.lenient import LENIENT
 
 pytestmark = pytest.mark.e2e
 
-FILES = 40
+FILES = 12
 QUERIES = {
     "by_shop": "SELECT shop, count(*) AS n, max(id) AS newest FROM sales GROUP BY shop",
     "total": "SELECT sum(id) AS total, count(note) AS notes FROM sales",
@@ -77,7 +77,7 @@ def proposal_of(run: Run) -> LayoutProposal:
 
 @pytest.fixture(scope="module", autouse=True)
 def any_rewrite_pays() -> Iterator[None]:
-    """Whether 40 files of 20 rows save more than noise is a clock's word, and no test here depends on a clock."""
+    """Whether 12 files of 20 rows save more than noise is a clock's word, and no test here depends on a clock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(layout_trial, "break_even_days", lambda *_: 1.0)
         yield
@@ -279,7 +279,7 @@ def test_vacuum_waits_for_runs_and_clones_that_need_an_old_version(folder: Path)
 
 def test_a_table_beyond_the_limit_is_tried_on_some_of_its_files(observed: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(observed, tmp_path, dirs_exist_ok=True)
-    made = replace(workload(folder), maintenance=Maintenance(trial_bytes=30_000, pay_back_days=1e9))
+    made = replace(workload(folder), maintenance=Maintenance(trial_bytes=9_000, pay_back_days=1e9))
     run, before = new_run(made), bytes_of(folder / "data" / "sales")
     proposal = proposal_of(run)
     verdict = try_layouts(run, [proposal]).verdicts[0]
