@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 if [[ $(id -u) == 0 ]] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null; then
   { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1
 fi
+# Images often forbid Python to keep what it compiled. Five processes and hundreds of children would each do it again.
+unset PYTHONDONTWRITEBYTECODE
 # A third of the time of every Java that lives for one query. The first time a minute; the tests run without it, too.
 .venv/bin/python -m planopt_tests.class_archive >/dev/null 2>&1 || true
 portions=(
