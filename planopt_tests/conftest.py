@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -54,7 +57,29 @@ def workload_of(folder: Path, queries: list[Query], **changes: Any) -> Workload:
 
 
 def make_tables(folder: Path, files: int = 6, rows: int = 300) -> Path:
-    """`sales` in several small files and `shops` in one, the way appends leave them."""
+    """`sales` in several small files and `shops` in one, the way appends leave them; tables that are there grow.
+
+    A folder without tables gets copies of tables that were written once: the appends take much longer.
+    """
+    data = folder / "data"
+    if data.exists():
+        _append(data, files, rows)
+    else:
+        shutil.copytree(_appended(files, rows), data)
+    return folder
+
+
+@cache
+def _appended(files: int, rows: int) -> Path:
+    """Tables as `make_tables` makes them, kept until this process ends."""
+    kept = tempfile.TemporaryDirectory(prefix="planopt-tests-")
+    atexit.register(kept.cleanup)
+    data = Path(kept.name, "data")
+    _append(data, files, rows)
+    return data
+
+
+def _append(data: Path, files: int, rows: int) -> None:
     from deltalake import write_deltalake
 
     for part in range(files):
@@ -68,10 +93,9 @@ def make_tables(folder: Path, files: int = 6, rows: int = 300) -> Path:
                 "note": pa.array([None if i % 5 == 0 else f"n{i % 11}" for i in ids], pa.string()),
             }
         )
-        write_deltalake(folder / "data" / "sales", sales, mode="append")
+        write_deltalake(data / "sales", sales, mode="append")
     shops = pa.table({"shop": pa.array(range(17), pa.int64()), "city": pa.array([f"c{i % 4}" for i in range(17)])})
-    write_deltalake(folder / "data" / "shops", shops, mode="append")
-    return folder
+    write_deltalake(data / "shops", shops, mode="append")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
