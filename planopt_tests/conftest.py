@@ -98,6 +98,20 @@ def _append(data: Path, files: int, rows: int) -> None:
     write_deltalake(data / "shops", shops, mode="append")
 
 
+MARKS = ("fast", "spark", "e2e", "soak")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file without a test of the one mark that is asked for is not imported: most processes need few of them.
+
+    `test_boundaries.py` holds that each file names its marks itself.
+    """
+    asked = str(config.getoption("-m"))
+    if asked not in MARKS or not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
+        return None
+    return True if f"mark.{asked}" not in collection_path.read_text(encoding="utf-8") else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that take minutes run only where somebody asks for them: `-m soak`."""
     if "soak" in str(config.getoption("-m")):

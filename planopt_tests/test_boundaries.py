@@ -14,6 +14,7 @@ import pytest
 
 from planopt_assets import errors
 from planopt_assets.store.schemas import TABLES
+from planopt_tests.conftest import MARKS
 from planopt_tests.fresh_python import ROOT, output_of
 
 pytestmark = pytest.mark.fast
@@ -55,6 +56,13 @@ def test_the_scan_finds_what_it_should() -> None:
     assert len(FILES) > 50
     assert "engine/sessions/session.py" in importers("pyspark")
     assert "definitions.py" in importers("dagster")
+
+
+def test_each_test_file_names_its_marks_itself() -> None:
+    """Else `-m` finds it in no portion of the suite: `conftest.py` looks for the name before it imports a file."""
+    texts = {file: file.read_text(encoding="utf-8") for file in (ROOT / "planopt_tests").rglob("test_*.py")}
+    assert [f.name for f, text in texts.items() if not any(f"mark.{mark}" in text for mark in MARKS)] == []
+    assert [f.name for f, text in texts.items() if re.search(r"import .*\bpytestmark\b|\.add_marker\(", text)] == []
 
 
 # Layers
