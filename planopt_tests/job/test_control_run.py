@@ -15,6 +15,7 @@ from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Query, Workload
 from planopt_assets.store import control_claims
 from planopt_assets.store.control_claims import HOUR_S, claim_control
+from planopt_tests.job.claiming import claim
 from planopt_tests.promoted import chain, promote_by_hand
 from planopt_tests.rows import FEWER
 
@@ -83,15 +84,10 @@ def test_a_job_that_gives_every_run_the_same_id_is_drawn_anew_each_hour(tmp_path
     assert 20 < sum(drawn) < 90
 
 
-def _claims(root: str, ready: multiprocessing.synchronize.Barrier, found: multiprocessing.queues.Queue[bool]) -> None:
-    ready.wait()
-    found.put(claim_control(root, "tests", "q", START + 5.0))
-
-
 def test_of_several_processes_one_gets_the_hour(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     ready, found = spawn.Barrier(4), spawn.Queue()
-    processes = [spawn.Process(target=_claims, args=(str(tmp_path), ready, found)) for _ in range(4)]
+    processes = [spawn.Process(target=claim, args=(str(tmp_path), START + 5.0, ready, found)) for _ in range(4)]
     for process in processes:
         process.start()
     assert sorted(found.get(timeout=60) for _ in processes) == [False, False, False, True]
