@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planopt_tests import class_archive
-from planopt_tests.class_archive import SHORT_LIVED, archive, java_options
+from planopt_tests.class_archive import ROOM, SHORT_LIVED, archive, java_options
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.test_setup import java
 
@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_file_is_used_once_it_is_there(home: Path) -> None:
     file = archive()
     assert file is not None
-    assert java_options() == SHORT_LIVED
+    assert java_options() == f"{SHORT_LIVED} {ROOM}"
     file.parent.mkdir(parents=True)
     file.touch()
     assert java_options().endswith(f" -XX:SharedArchiveFile={file}")
@@ -45,7 +45,7 @@ def test_another_java_or_spark_needs_another_file(home: Path, monkeypatch: pytes
 def test_without_java_there_is_no_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(home / "nowhere"))
     assert archive() is None
-    assert java_options() == SHORT_LIVED
+    assert java_options() == f"{SHORT_LIVED} {ROOM}"
     class_archive.make()
     assert not (home / "share").exists()
 
