@@ -38,7 +38,7 @@ def _is_matching(context: Any) -> bool:
     """Whether any thread, of a task or of planning, is inside a regular expression."""
     java = context._jvm.java
     threads = java.lang.management.ManagementFactory.getThreadMXBean().dumpAllThreads(False, False)
-    return "java.util.regex" in java.util.Arrays.toString(threads)
+    return any("java.util.regex" in thread.toString() for thread in threads)
 
 
 def main(folder: Path) -> None:
