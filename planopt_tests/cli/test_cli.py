@@ -22,9 +22,9 @@ from planopt_assets import cli
 from planopt_assets.loop.gates import CHECKS
 from planopt_tests.conftest import make_tables, write_workload_file
 from planopt_tests.stored_rows import StoredRows
+from planopt_tests.without_java import NO_JAVA, without_java
 
 PLANOPT = str(Path(sys.executable).parent / "planopt")
-NO_JAVA = {**os.environ, "JAVA_HOME": "/nonexistent", "PATH": str(Path(sys.executable).parent)}
 
 QUERIES = """\
   - {id: by_shop, sql: "SELECT shop, count(*) AS n FROM sales GROUP BY shop", runs_per_day: 1000}
@@ -85,7 +85,7 @@ def ran_backwards(ran: Path, spark: SparkSession) -> Path:
 
 @pytest.mark.e2e
 def test_a_second_run_finds_nothing_to_do_and_needs_no_java(ran: Path) -> None:
-    facts = ok(planopt("run", "--json", cwd=ran, env=NO_JAVA))
+    facts = ok(without_java("run", "--json", cwd=ran))
     assert facts["nothing_to_do"]
     assert facts["run_id"] is None
     text = planopt("run", cwd=ran, env=NO_JAVA)
@@ -95,7 +95,7 @@ def test_a_second_run_finds_nothing_to_do_and_needs_no_java(ran: Path) -> None:
 @pytest.mark.e2e
 def test_two_processes_give_the_same_ids(ran: Path, ran_backwards: Path) -> None:
     first, second = (
-        {q["id"]: q for q in ok(planopt("status", "--json", cwd=folder, env=NO_JAVA))["queries"]}
+        {q["id"]: q for q in ok(without_java("status", "--json", cwd=folder))["queries"]}
         for folder in (ran, ran_backwards)
     )
     assert set(first) == set(second)
@@ -133,14 +133,14 @@ def stored_hashes(folder: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.e2e
 def test_check_answers_every_gate_for_every_query_without_java(ran: Path) -> None:
-    facts = ok(planopt("check", "--json", cwd=ran, env=NO_JAVA))
+    facts = ok(without_java("check", "--json", cwd=ran))
     assert {(g["gate"], g["query"]) for g in facts["gates"]} == {
         (gate, query) for gate in CHECKS for query in ("by_shop", "cities", "forbidden")
     }
     failed = [(g["gate"], g["query"]) for g in facts["gates"] if not g["passed"]]
     assert {gate for gate, _ in failed} <= {"gain_proven"}  # clocks decide that one: a busy machine hides the gain
     passed = 11 - sum(query == "by_shop" for _, query in failed)
-    text = planopt("check", "by_shop", cwd=ran, env=NO_JAVA)
+    text = without_java("check", "by_shop", cwd=ran)
     # A gate that did not pass stands in a table above.
     assert text.stdout.splitlines()[-1].startswith(f"{passed} of 11 gates passed (plan_topology_stable, ")
 
@@ -162,18 +162,18 @@ def test_a_plan_that_changed_for_no_reason_fails_the_check_until_a_person_accept
         row.set_column(row.schema.get_field_index("recorded_at"), "recorded_at", moment),
         mode="append",
     )
-    failed = planopt("check", cwd=changed, env=NO_JAVA)
+    failed = without_java("check", cwd=changed)
     assert failed.returncode == 3
     assert "planopt accept cities" in " ".join(failed.stdout.split())
     assert here("accept", "cities", "--reason", "meant", cwd=changed)["accepted"] == "obs-later-cities-b0"
-    assert planopt("check", cwd=changed, env=NO_JAVA).returncode == 0
-    nothing = planopt("accept", "forbidden", cwd=changed, env=NO_JAVA)
+    assert without_java("check", cwd=changed).returncode == 0
+    nothing = without_java("accept", "forbidden", cwd=changed)
     assert (nothing.returncode, nothing.stderr[:7]) == (1, "PLN-305")
 
 
 @pytest.mark.e2e
 def test_status_lists_the_same_queries_as_run(ran: Path) -> None:
-    run, status = (ok(planopt(c, "--json", cwd=ran, env=NO_JAVA))["queries"] for c in ("run", "status"))
+    run, status = (ok(without_java(c, "--json", cwd=ran))["queries"] for c in ("run", "status"))
     assert run == status
     assert {q["id"]: q["outcome"] for q in status if q["id"] != "by_shop"} == {
         "cities": "no_change",
@@ -185,30 +185,30 @@ def test_status_lists_the_same_queries_as_run(ran: Path) -> None:
 
 @pytest.mark.e2e
 def test_lineage_of_a_verdict_ends_at_source_tables_with_versions(ran: Path) -> None:
-    status = {q["id"]: q for q in ok(planopt("status", "--json", cwd=ran))["queries"]}
-    node = ok(planopt("lineage", status["by_shop"]["verdict_id"], "--json", cwd=ran, env=NO_JAVA))
+    status = {q["id"]: q for q in ok(without_java("status", "--json", cwd=ran))["queries"]}
+    node = ok(without_java("lineage", status["by_shop"]["verdict_id"], "--json", cwd=ran))
     assert node["kind"] == "verdict"
-    text = planopt("lineage", status["by_shop"]["verdict_id"], cwd=ran, env=NO_JAVA).stdout
+    text = without_java("lineage", status["by_shop"]["verdict_id"], cwd=ran).stdout
     assert "table sales@v5" in text
-    unknown = planopt("lineage", "ver-nothing", cwd=ran, env=NO_JAVA)
+    unknown = without_java("lineage", "ver-nothing", cwd=ran)
     assert (unknown.returncode, unknown.stderr[:7]) == (1, "PLN-304")
 
 
 @pytest.mark.e2e
 def test_why_shows_the_arithmetic_the_plan_change_and_the_criteria(ran: Path) -> None:
-    facts = ok(planopt("why", "by_shop", "--json", cwd=ran, env=NO_JAVA))
+    facts = ok(without_java("why", "by_shop", "--json", cwd=ran))
     assert facts["decisions"][0]["arithmetic"]["partitions_target"] == 2
     assert "-" in facts["candidates"][0]["diff"]
-    text = planopt("why", "by_shop", cwd=ran, env=NO_JAVA).stdout
+    text = without_java("why", "by_shop", cwd=ran).stdout
     assert "partitions_target = 2" in text
 
 
 @pytest.mark.e2e
 def test_plan_says_that_nothing_is_to_do_where_run_finds_nothing_to_do(ran: Path) -> None:
-    facts = ok(planopt("plan", "--json", cwd=ran, env=NO_JAVA))
+    facts = ok(without_java("plan", "--json", cwd=ran))
     assert facts["nothing_to_do"]
     assert not any(q["to_do"] for q in facts["queries"])
-    assert "Nothing to do" in planopt("plan", cwd=ran, env=NO_JAVA).stdout
+    assert "Nothing to do" in without_java("plan", cwd=ran).stdout
 
 
 @pytest.mark.e2e
@@ -222,16 +222,16 @@ def test_a_run_is_tagged_with_the_priority_that_plan_shows(ran: Path) -> None:
 
 @pytest.mark.e2e
 def test_diff_shows_what_a_candidate_changes_in_the_plan(ran: Path) -> None:
-    facts = ok(planopt("diff", "by_shop", "--json", cwd=ran, env=NO_JAVA))
+    facts = ok(without_java("diff", "by_shop", "--json", cwd=ran))
     assert facts["role"] in ("accepted", "candidate")
     assert facts["diff"].startswith("-")
     assert facts["edits"] == []
-    assert facts["policy"] in planopt("diff", "by_shop", cwd=ran, env=NO_JAVA).stdout
+    assert facts["policy"] in without_java("diff", "by_shop", cwd=ran).stdout
 
 
 @pytest.mark.e2e
 def test_promote_without_an_accepted_verdict_refuses_before_any_spark_starts(ran: Path) -> None:
-    done = planopt("promote", "cities", cwd=ran, env=NO_JAVA)
+    done = without_java("promote", "cities", cwd=ran)
     assert done.returncode == 1
     assert done.stderr.startswith("PLN-401 query cities: no accepted verdict")
     assert "Traceback" not in done.stderr
@@ -239,7 +239,7 @@ def test_promote_without_an_accepted_verdict_refuses_before_any_spark_starts(ran
 
 @pytest.mark.e2e
 def test_the_report_is_one_file_that_names_every_query(ran: Path) -> None:
-    path = Path(ok(planopt("report", "--json", cwd=ran, env=NO_JAVA))["report"])
+    path = Path(ok(without_java("report", "--json", cwd=ran))["report"])
     text = path.read_text(encoding="utf-8")
     assert all(f'id="{q}"' in text for q in ("by_shop", "cities", "forbidden"))
     assert "http" not in text
@@ -248,7 +248,7 @@ def test_the_report_is_one_file_that_names_every_query(ran: Path) -> None:
 @pytest.mark.e2e
 def test_work_without_java_is_one_error_that_says_what_to_install(tmp_path: Path) -> None:
     write_workload_file(make_tables(tmp_path), QUERIES)
-    done = planopt("run", cwd=tmp_path, env=NO_JAVA)
+    done = without_java("run", cwd=tmp_path)
     assert done.returncode == 1
     assert "PLN-202" in done.stderr
     assert "Traceback" not in done.stderr

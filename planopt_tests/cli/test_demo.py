@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from planopt_assets.cli.demo_tables import APPENDS
 from planopt_assets.engine.delta.delta_log import newest_version
-from planopt_tests.cli.test_cli import NO_JAVA, ok, planopt
+from planopt_tests.cli.test_cli import ok
 from planopt_tests.promote.lenient_planopt import PAIRS_VARIABLE, lenient_planopt
+from planopt_tests.without_java import without_java
 
 pytestmark = pytest.mark.e2e
 
 FOUR = ["late_shipments", "brand_share", "audit_sample", "nation_directory"]
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The demo in the folder `here` of this one, and the versions of its tables before it laid them out."""
+
+    folder: Path
+    versions: dict[str, int]
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    folder = tmp_path_factory.mktemp("demo")
+    done = without_java("demo", "--prepare-only", "--scale", "0.01", "--folder", "here", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return Prepared(folder, {name: newest_version(str(folder / "here" / "data" / name)) for name in APPENDS})
 
 
-def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(folder: Path) -> None:
+def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(prepared: Prepared) -> None:
     words = ["demo", *FOUR, "--scale", "0.01", "--folder", "here", "--json"]
-    facts = ok(lenient_planopt(*words, cwd=folder, env={**os.environ, PAIRS_VARIABLE: "2"}))
+    facts = ok(lenient_planopt(*words, cwd=prepared.folder, env={**os.environ, PAIRS_VARIABLE: "2"}))
     queries = {q["id"]: q for q in facts["queries"]}
     assert list(queries) == FOUR
     assert queries["audit_sample"]["outcome"] == "no_change"
@@ -41,18 +53,15 @@ def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(folder: Path) -> No
     for query in queries.values():
         assert (query["generation"] == 1) == (query["outcome"] == "accept")
     assert Path(facts["report"]).is_file()
-    again = ok(planopt(*words, cwd=folder, env=NO_JAVA))
+    again = ok(without_java(*words, cwd=prepared.folder))
     assert again["nothing_to_do"]
     assert again["queries"] == facts["queries"]
 
 
-def test_the_demo_tables_are_what_frequent_appends_leave(folder: Path) -> None:
-    planopt("demo", "--prepare-only", "--scale", "0.01", "--folder", "fresh", cwd=folder)  # the demo lays its own out
-    for name, appends in APPENDS.items():
-        assert newest_version(str(folder / "fresh" / "data" / name)) == appends - 1
+def test_the_demo_tables_are_what_frequent_appends_leave(prepared: Prepared) -> None:
+    assert prepared.versions == {name: appends - 1 for name, appends in APPENDS.items()}
 
 
-def test_all_ten_demo_queries_are_declared(folder: Path) -> None:
-    planopt("demo", "--prepare-only", "--scale", "0.01", "--folder", "here", cwd=folder)
-    status = json.loads(planopt("status", "-w", "here/planopt.yaml", "--json", cwd=folder).stdout)
+def test_all_ten_demo_queries_are_declared(prepared: Prepared) -> None:
+    status = ok(without_java("status", "-w", "here/planopt.yaml", "--json", cwd=prepared.folder))
     assert len(status["queries"]) == 10

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from planopt_tests.cli.test_cli import NO_JAVA, planopt
+from planopt_tests.cli.test_cli import planopt
 from planopt_tests.conftest import MASTER, make_tables
+from planopt_tests.without_java import without_java
 
 pytestmark = pytest.mark.e2e
 
@@ -52,8 +53,8 @@ def test_every_mistake_concerns_its_own_query(tmp_path: Path) -> None:
     ]
     assert not (tmp_path / "spark-warehouse").exists()
     assert not list(temporary.glob("planopt-*"))
-    checked = planopt("check", "--json", cwd=tmp_path, env=NO_JAVA)
+    checked = without_java("check", "--json", cwd=tmp_path)
     assert checked.returncode == 3
     unobserved = {g["query"] for g in json.loads(checked.stdout)["gates"] if not g["observed"]}
     assert unobserved == {"unbound", "missing"}
-    assert planopt("check", "right", "unregistered", "long", cwd=tmp_path, env=NO_JAVA).returncode == 0
+    assert without_java("check", "right", "unregistered", "long", cwd=tmp_path).returncode == 0

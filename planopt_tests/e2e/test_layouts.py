@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,100 +16,39 @@ from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.delta.own_commits import changes_rows
 from planopt_assets.engine.delta.clones import Clones
 from planopt_assets.engine.delta.delta_log import read_table_facts
-from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import MaintenanceRefused, TableReplaced, UndoRefused, VacuumRefused
-from planopt_assets.loop.maintaining import layout_trial
 from planopt_assets.loop.maintaining.apply import apply_layout
 from planopt_assets.loop.maintaining.layout_trial import try_layouts
 from planopt_assets.loop.maintaining.undo import undo_layout
 from planopt_assets.loop.maintaining.vacuum import vacuum_table
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.maintain import maintain
-from planopt_assets.loop.stages.observe import observe
-from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
-from planopt_assets.model.maintenance_action import MaintenanceAction
-from planopt_assets.model.workload import Maintenance, Query, Workload
-from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_TRIALS, LAYOUT_VERDICTS, PROPOSALS
-from planopt_tests.conftest import make_tables, workload_of
+from planopt_assets.model.workload import Maintenance
+from planopt_assets.store.codecs.maintaining import LAYOUT_TRIALS, LAYOUT_VERDICTS, PROPOSALS
+from planopt_tests.e2e.tried_layouts import (
+    FILES,
+    actions,
+    any_rewrite_pays,
+    maintained,
+    new_run,
+    only_log,
+    proposal_of,
+    workload,
+)
 from planopt_tests.engine.test_layouts_in_spark import append, bytes_of, files_of, rows
-from planopt_tests.lenient import LENIENT
 
 pytestmark = pytest.mark.e2e
 
-FILES = 12
-QUERIES = {
-    "by_shop": "SELECT shop, count(*) AS n, max(id) AS newest FROM sales GROUP BY shop",
-    "total": "SELECT sum(id) AS total, count(note) AS notes FROM sales",
-    "cities": "SELECT city FROM shops",  # does not read the table
-}
-
-
-def workload(folder: Path, **changes: Any) -> Workload:
-    # No test depends on a clock, however busy the machine.
-    queries = [Query(name, sql=sql, runs_per_day=1000.0, max_loss=1e9) for name, sql in QUERIES.items()]
-    made = workload_of(folder, queries, mode="auto", maintenance=Maintenance(pay_back_days=1e9), **changes)
-    return maintained(made, "auto")
-
-
-def maintained(made: Workload, how: Any) -> Workload:
-    return replace(made, tables=tuple(replace(t, maintain=how) for t in made.tables))
-
-
-def new_run(made: Workload) -> Run:
-    return Run(Workspace(made), str(uuid.uuid4()), rules=LENIENT)
-
-
-def proposal_of(run: Run) -> LayoutProposal:
-    table = next(t for t in run.workspace.tables if t.name == "sales")
-    reads = tuple(
-        ExpectedRead(q, 1000.0, FILES, 10_000, files_after=1, bytes_after=5_000, saving_cpu_ns=1)
-        for q in ("by_shop", "total")
-    )
-    return LayoutProposal(
-        *("sales", table.table_id, table.version, "compact"),
-        target_file_bytes=1 << 25,
-        files_before=FILES,
-        expected=reads,
-        reason=f"{FILES} small files",
-    )
-
 
 @pytest.fixture(scope="module", autouse=True)
-def any_rewrite_pays() -> Iterator[None]:
-    """Whether 12 files of 20 rows save more than noise is a clock's word, and no test here depends on a clock."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout_trial, "break_even_days", lambda *_: 1.0)
+def patched() -> Iterator[None]:
+    with any_rewrite_pays():
         yield
 
 
-@pytest.fixture(scope="module")
-def observed(spark, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All queries observed, and a proposal stored."""
-    folder = make_tables(tmp_path_factory.mktemp("layouts"), files=FILES, rows=20)
-    run = new_run(workload(folder))
-    observe(run, list(QUERIES))
-    run.append("propose", {PROPOSALS: [proposal_of(run)]})
-    run.workspace.close()
-    return folder
-
-
-@pytest.fixture(scope="module")
-def tried(observed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with an accepted verdict: here the trial itself is looked at."""
-    folder = shutil.copytree(observed, tmp_path_factory.mktemp("tried"), dirs_exist_ok=True)
-    sales, run = folder / "data" / "sales", new_run(workload(folder))
-    before = bytes_of(sales)
-    (result,) = maintain(run, ["sales"], apply=False)
-    assert result.summary.startswith("accept: compact sales into files of 32 MiB"), result.summary
-    assert bytes_of(sales) == before
-    run.workspace.close()
-    assert not list((folder / "store" / "_clones").iterdir())
-    return folder
-
-
 @pytest.fixture
-def folder(tried: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(tried, tmp_path, dirs_exist_ok=True)
+def folder(tried_layout: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(tried_layout, tmp_path, dirs_exist_ok=True)
 
 
 @pytest.fixture
@@ -120,12 +58,8 @@ def run(folder: Path) -> Iterator[Run]:
     made.workspace.close()
 
 
-def actions(run: Run) -> list[MaintenanceAction]:
-    return run.store.newest().read(ACTIONS, table="sales")
-
-
-def test_a_trial_measures_every_query_of_the_table_on_both_sides(tried: Path) -> None:
-    run = new_run(workload(tried))
+def test_a_trial_measures_every_query_of_the_table_on_both_sides(tried_layout: Path) -> None:
+    run = new_run(workload(tried_layout))
     trials = run.snapshot.read(LAYOUT_TRIALS)
     assert {t.query_id for t in trials} == {"by_shop", "total"}
     assert {(t.query_id, t.layout) for t in trials if not t.warm_up} == {
@@ -165,11 +99,6 @@ def test_a_proven_layout_is_applied_once_and_can_be_taken_back(spark, folder: Pa
     assert files_of(sales) == FILES
     assert rows(spark, sales) == expected
     assert len(actions(later)) == 2
-
-
-def only_log(run: Run, action: Any, **more: Any) -> LayoutProposal:
-    table = next(t for t in run.workspace.tables if t.name == "sales")
-    return LayoutProposal("sales", table.table_id, table.version, action, **more)
 
 
 def test_a_checkpoint_needs_no_trial_and_properties_need_a_person(folder: Path, run: Run) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,27 +27,28 @@ from planopt_assets.store.codecs.maintaining import LAYOUT_VERDICTS, PROPOSALS
 from planopt_assets.store.crash_points import EXIT_CODE, OF_LAYOUTS
 from planopt_assets.workload.load import load_workload
 from planopt_tests.conftest import write_workload_file
-from planopt_tests.e2e.test_layouts import (
+from planopt_tests.e2e.tried_layouts import (
     FILES,
     QUERIES,
     actions,
     any_rewrite_pays,
-    folder,
     new_run,
-    observed,
     only_log,
     proposal_of,
-    run,
-    tried,
     workload,
 )
 from planopt_tests.engine.test_layouts_in_spark import append, bytes_of, files_of, rows
 from planopt_tests.promote.lenient_planopt import lenient_planopt
 
-__all__ = ["any_rewrite_pays", "folder", "observed", "run", "tried"]
 pytestmark = pytest.mark.e2e
 
 STATISTICS = "delta.dataSkippingStatsColumns"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patched() -> Iterator[None]:
+    with any_rewrite_pays():
+        yield
 
 
 def workload_file(folder: Path) -> Path:
@@ -132,7 +133,7 @@ class Killed:
 
 
 @pytest.fixture(scope="module")
-def deaths(spark, observed: Path, tried: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Killed]:
+def deaths(spark, observed: Path, tried_layout: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Killed]:
     """A `planopt maintain` for each workload, killed at its point; all on one Spark, which the last one takes along."""
     assert {*LEFT, *(point for point, *_ in CHANGING.values())} == set(OF_LAYOUTS)
     found, commands = dict[str, Killed](), list[list[str]]()
@@ -140,7 +141,7 @@ def deaths(spark, observed: Path, tried: Path, tmp_path_factory: pytest.TempPath
     for name in (*LEFT, *CHANGING):
         point, word, prepare = CHANGING.get(name, (name, "", workload_file))
         folder = tmp_path_factory.mktemp(name)
-        shutil.copytree(tried if name in CHANGING else observed, folder, dirs_exist_ok=True)
+        shutil.copytree(tried_layout if name in CHANGING else observed, folder, dirs_exist_ok=True)
         prepare(folder)
         commands.append([point, "maintain", "sales", *word.split(), "-w", str(workload_file(folder))])
         found[name] = Killed(folder, before, expected)
@@ -193,12 +194,14 @@ def test_killed_between_the_property_and_the_files_the_action_has_failed_and_can
 
 
 def test_what_an_action_had_set_is_put_back_when_its_rewrite_fails(
-    spark, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    spark, tried_layout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(*_: Any) -> None:
         append(sales)
         raise Py4JError("no disk space left")
 
+    folder = shutil.copytree(tried_layout, tmp_path, dirs_exist_ok=True)
+    run = new_run(workload(folder))
     sales, wanted = folder / "data" / "sales", sorted_by_shop(run)
     monkeypatch.setattr(rewriting, "_change", gone)
     with pytest.raises(MaintenanceFailed, match="no disk space left; what it had set on the table was put back"):

@@ -14,7 +14,8 @@ from planopt_tests.promote.lenient_planopt import lenient_planopt
 
 pytestmark = pytest.mark.e2e
 
-ROWS, PAYLOAD = 600_000, 600  # 360 MB in memory, beside what Spark itself needs of 512
+# 200 MB, which a broadcast holds twice: as it arrives, and as a hash table. Spark itself needs its part of 512, too.
+ROWS, PAYLOAD, FILES = 20_000, 10_000, 16
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "kind": pa.array(np.arange(ROWS) % 11),
         "payload": random_bytes(draw, ROWS, PAYLOAD),
     }
-    write_table(folder, "wide", columns, files=4)
+    write_table(folder, "wide", columns, files=FILES)
     done = lenient_planopt(str(folder), cwd=folder, module="planopt_tests.e2e.small_driver")
     assert done.stdout, done.stderr[-4000:]
     return dict(json.loads(done.stdout.splitlines()[-1]))

@@ -19,13 +19,14 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.store.crash_points import EXIT_CODE, OF_POLICIES
 from planopt_assets.store.lineage import Node, tree
 from planopt_assets.workload import load_workload
-from planopt_tests.cli.test_cli import NO_JAVA, here, ok
+from planopt_tests.cli.test_cli import here, ok
 from planopt_tests.conftest import make_tables, write_workload_file
 from planopt_tests.fresh_python import ROOT
 from planopt_tests.one_pass import OnePass
 from planopt_tests.promote.lenient_planopt import lenient_planopt as planopt
 from planopt_tests.promote.racing_promotion import promote_when_both_are_ready
 from planopt_tests.stored_rows import StoredRows
+from planopt_tests.without_java import without_java
 
 pytestmark = pytest.mark.e2e
 
@@ -36,9 +37,10 @@ SQL = {
 }
 QUERIES = "\n".join(f'  - {{id: {query}, sql: "{text}", runs_per_day: 1000}}' for query, text in SQL.items())
 PARTITIONS = "spark.sql.shuffle.partitions"
-# What is run when, and where it dies. All queries are tried in one go; then one after the other is promoted.
-TRYING = {"after_validate_trials": (), "after_validate_verdicts": ()}
-PROMOTING = {
+# Where it dies, and what is run. All queries are tried in one go; then one after the other is promoted.
+DEATHS: dict[str, tuple[str, ...]] = {
+    "after_validate_trials": (),
+    "after_validate_verdicts": (),
     "after_promotion_commit": ("by_shop",),
     "after_promote_lineage": ("by_shop", "by_note"),
     "after_promote_event": ("by_both",),
@@ -53,15 +55,14 @@ def promoted(folder: Path, query: str) -> list[tuple[int, str, str]]:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workload whose every run was killed, each one at the next point; two of them with their Spark."""
+    """A workload whose every run was killed, each one at the next point; the last one with its Spark."""
     folder = make_tables(tmp_path_factory.mktemp("killed"))
     write_workload_file(folder, QUERIES, mode="auto")
-    assert (*TRYING, *PROMOTING) == OF_POLICIES
-    for deaths in (TRYING, PROMOTING):
-        commands = [[point, "run", *queries, "--json"] for point, queries in deaths.items()]
-        done = planopt(json.dumps(commands), cwd=folder, module="planopt_tests.promote.forking_planopt")
-        ended = [*map(int, done.stdout.split()), done.returncode]
-        assert ended == [EXIT_CODE] * len(deaths), (done.stdout, done.stderr)
+    assert tuple(DEATHS) == OF_POLICIES
+    commands = [[point, "run", *queries, "--json"] for point, queries in DEATHS.items()]
+    done = planopt(json.dumps(commands), cwd=folder, module="planopt_tests.promote.forking_planopt")
+    ended = [*map(int, done.stdout.split()), done.returncode]
+    assert ended == [EXIT_CODE] * len(commands), (done.stdout, done.stderr)
     return folder
 
 
@@ -79,7 +80,7 @@ def test_killed_at_every_point_and_started_again_each_policy_is_promoted_exactly
     assert {child for child, _ in edges} == {f"pro-{query}-g1" for query in SQL}
     for child in {child for child, _ in edges}:
         assert {n.id for n in _all(tree(store, child)) if n.kind == "table"} == {"sales@v5"}
-    assert ok(planopt("run", "--json", cwd=killed, env=NO_JAVA))["nothing_to_do"]
+    assert ok(without_java("run", "--json", cwd=killed))["nothing_to_do"]
 
 
 def test_trials_of_a_run_that_died_before_its_verdict_speak_for_nothing(killed: Path) -> None:
@@ -99,20 +100,20 @@ def test_dagster_learned_of_the_promotion_with_its_state_and_reason(killed: Path
 
 
 def test_a_person_pins_and_rolls_back_and_only_writing_needs_java(killed: Path, spark: SparkSession) -> None:
-    refused = planopt("pin", "by_shop", "--set", "spark.sql.ansi.enabled=false", cwd=killed, env=NO_JAVA)
+    refused = without_java("pin", "by_shop", "--set", "spark.sql.ansi.enabled=false", cwd=killed)
     assert (refused.returncode, refused.stderr[:7]) == (1, "PLN-408")
     assert "may change results" in refused.stderr
-    idle = ok(planopt("unpin", "by_shop", "--json", cwd=killed, env=NO_JAVA))
+    idle = ok(without_java("unpin", "by_shop", "--json", cwd=killed))
     assert (idle["changed"], idle["summary"]) == (False, "no policy is pinned")
     why = ["--reason", "measured elsewhere", "--by", "ada"]
     pinned = here("pin", "by_shop", "--set", f"{PARTITIONS}=4", *why, cwd=killed)
     assert (pinned["generation"], pinned["state"], pinned["reason"]) == (2, "fixed", "measured elsewhere")
-    kept = planopt("promote", "by_shop", cwd=killed, env=NO_JAVA)
+    kept = without_java("promote", "by_shop", cwd=killed)
     assert (kept.returncode, kept.stderr[:7]) == (1, "PLN-405")
-    assert ok(planopt("run", "--json", cwd=killed, env=NO_JAVA))["nothing_to_do"]  # automation leaves it alone
+    assert ok(without_java("run", "--json", cwd=killed))["nothing_to_do"]  # automation leaves it alone
     back = here("rollback", "by_shop", "--to", "original", "--reason", "enough", "--by", "ada", cwd=killed)
     assert back["summary"] == "generation 3 (reverted by ada): original, because enough"
-    assert ok(planopt("run", "--json", cwd=killed, env=NO_JAVA))["nothing_to_do"]  # nor does it promote that again
+    assert ok(without_java("run", "--json", cwd=killed))["nothing_to_do"]  # nor does it promote that again
     accepted = promoted(killed, "by_shop")[0][2]
     four = Policy.of({PARTITIONS: "4"})
     assert promoted(killed, "by_shop") == [
@@ -120,9 +121,7 @@ def test_a_person_pins_and_rolls_back_and_only_writing_needs_java(killed: Path, 
         (2, "fixed", four.id),
         (3, "reverted", ORIGINAL.id),
     ]
-    status = next(
-        q for q in ok(planopt("status", "--json", cwd=killed, env=NO_JAVA))["queries"] if q["id"] == "by_shop"
-    )
+    status = next(q for q in ok(without_java("status", "--json", cwd=killed))["queries"] if q["id"] == "by_shop")
     assert (status["state"], status["generation"], status["active_policy"]) == ("reverted", 3, ORIGINAL.facts())
     states = {p["policy_id"]: p["state"] for p in status["policies"]}
     assert (states[accepted], states[four.id]) == ("reverted", "reverted")
