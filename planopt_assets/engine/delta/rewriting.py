@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.layout_proposal import LayoutProposal
 
 _BLOOM = "parquet.bloom.filter.enabled"
+_BLOOM_VALUES = "parquet.bloom.filter.expected.ndv"  # without it, each filter has 1 MiB, whatever it holds
 
 
 def rewrite(
@@ -64,8 +65,13 @@ def _session(spark: SparkSession, layout: LayoutProposal, action_id: str) -> Spa
         for limit in ("minFileSize", "maxFileSize"):
             session.conf.set(f"spark.databricks.delta.optimize.{limit}", str(layout.target_file_bytes))
     if layout.action == "bloom":
+        rows = dict(layout.arithmetic).get("rows")
         for column in layout.columns:
             session.conf.set(f"{_BLOOM}#{column}", "true")
+            if rows:
+                session.conf.set(f"{_BLOOM_VALUES}#{column}", str(-(-int(rows) // max(1, layout.files_before))))
+        # Files are written as they are read: none is packed with another.
+        session.conf.set("spark.sql.files.openCostInBytes", str(session.conf.get("spark.sql.files.maxPartitionBytes")))
     return session
 
 

@@ -106,7 +106,7 @@ def _applied(run: Run, proposal: LayoutProposal, action: MaintenanceAction, loca
     (change, attempts), spent = with_cpu(spark, cpu, lambda: rewrite(spark, location, proposal, action.id))
     reached("after_layout_commit")
     took = time.perf_counter_ns() - started
-    after = _size_after(run, location, before, change)
+    after = _size_after(run, location, before, change if proposal.rewrites else None)
     facts = read_table_facts(proposal.table, location)
     return replace(
         action,
@@ -117,7 +117,7 @@ def _applied(run: Run, proposal: LayoutProposal, action: MaintenanceAction, loca
         files_after=after.files,
         bytes_before=before.bytes,
         bytes_after=after.bytes,
-        bytes_rewritten=change.bytes_added if change else 0,
+        bytes_rewritten=change.bytes_added if change and proposal.rewrites else 0,
         took_ns=took,
         cpu_ns=spent,
         attempts=attempts,
@@ -170,11 +170,11 @@ def recover(run: Run, proposal: LayoutProposal) -> MaintenanceAction | None:
         reason=f"{proposal.describe()}; {words}",
         version_before=change.first - 1,
         version_after=change.last,
-        files_before=size.files + change.files_removed - change.files_added,
+        files_before=size.files + (change.files_removed - change.files_added if proposal.rewrites else 0),
         files_after=size.files,
-        bytes_before=size.bytes + change.bytes_removed - change.bytes_added,
+        bytes_before=size.bytes + (change.bytes_removed - change.bytes_added if proposal.rewrites else 0),
         bytes_after=size.bytes,
-        bytes_rewritten=change.bytes_added,
+        bytes_rewritten=change.bytes_added if proposal.rewrites else 0,
         undo=undo,
         undo_until=_kept_until(read_table_facts(proposal.table, pinned.location)),
     )

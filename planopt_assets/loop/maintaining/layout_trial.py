@@ -224,7 +224,8 @@ class _Shown:
 
 def _verdict(run: Run, made: _Rewritten, together: Sequence[LayoutProposal], shown: _Shown) -> LayoutVerdict:
     """The judge's word, with the rewrite charged: a gain that never pays for it is no gain."""
-    proposal, change, judgement, queries = made.proposal, made.change, shown.judgement, shown.queries
+    proposal, judgement, queries = made.proposal, shown.judgement, shown.queries
+    change = made.change if proposal.rewrites else None  # statistics name the same files again, and write none
     metric = METRIC[run.workload.objective]
     own = {one.query_id: one for one in shown.everybody.of([proposal.table])}
     reading = [one for one in queries if one.subject.query.id in own]
