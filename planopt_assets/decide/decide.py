@@ -37,7 +37,8 @@ def decide(
         return tuple(settle(name, no_change(words, {}), asked) for name, _ in RULES)
     if unknown := _unknown(evidence):
         return tuple(settle(name, no_answer(unknown, {}), asked) for name, _ in RULES)
-    return _worth_together(tuple(settle(name, rule(evidence), asked) for name, rule in RULES))
+    decisions = tuple(settle(name, rule(evidence), asked) for name, rule in RULES)
+    return decisions if evidence.objective == "bytes" else _worth_together(decisions)
 
 
 def _worth_together(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:

@@ -36,13 +36,12 @@ class Filter:
     node: int  # of the join
     scan_bytes: int  # of the largest scan it would apply to
     estimated_bytes: int  # of the scan it is made from
-    items: int
     spared_rows: int
     saving_ns: int
 
     @property
     def is_worth_it(self) -> bool:
-        return self.saving_ns > 0 and self.items <= MOST_ITEMS and self.estimated_bytes <= LARGEST_CREATION
+        return self.saving_ns > 0 and self.estimated_bytes <= LARGEST_CREATION
 
     def is_within(self, application: int, creation: int) -> bool:
         """Whether Spark adds it with these thresholds."""
@@ -64,7 +63,7 @@ def possible_filters(evidence: Evidence) -> list[Filter]:
     return [f for number, execution, join in shuffled_joins(evidence) for f in _filters(number, execution, join)]
 
 
-def let_in(filters: Iterable[Filter], application: int, creation: int) -> list[Filter]:
+def added_within(filters: Iterable[Filter], application: int, creation: int) -> list[Filter]:
     """What Spark adds with these thresholds: the first of each join."""
     found: dict[tuple[int, int], Filter] = {}
     for one in filters:
@@ -74,12 +73,22 @@ def let_in(filters: Iterable[Filter], application: int, creation: int) -> list[F
 
 
 def filterable_ns(evidence: Evidence) -> int:
-    """What all filters together would spare at most, with nothing paid for them."""
-    return sum(f.spared_rows for f in possible_filters(evidence)) * FILTERED_ROW_NS
+    """What all filters together would spare at most, one for each join, with nothing paid for them."""
+    most: dict[tuple[int, int], int] = {}
+    for one in possible_filters(evidence):
+        join = one.binding, one.node
+        most[join] = max(most.get(join, 0), one.spared_rows)
+    return sum(most.values()) * FILTERED_ROW_NS
 
 
 def _filters(binding: int, execution: ObservedExecution, join: Join) -> Iterator[Filter]:
-    """Onto the left input, then onto the right one, where Spark would try one and all sizes are known."""
+    """Onto the left input, then onto the right one, where Spark would try one and all sizes are known.
+
+    A join whose inputs have a filter already gets no other.
+    """
+    tables = {*join.left.tables, *join.right.tables}
+    if any(s.runtime_filters for s in execution.scans if s.table in tables):
+        return
     for filtered_name in SIDES:
         making, filtered = join.side(OTHER[filtered_name]), join.side(filtered_name)
         source = _source(execution, making)
@@ -88,7 +97,7 @@ def _filters(binding: int, execution: ObservedExecution, join: Join) -> Iterator
         if making.rows is None or filtered.rows is None or join.rows is None:
             continue
         scan = max((s for s in execution.scans if s.table in filtered.tables), key=lambda s: s.bytes, default=None)
-        if scan is None or scan.runtime_filters or scan.bytes < SMALLEST_SCAN:
+        if scan is None or scan.bytes < SMALLEST_SCAN:
             continue
         grouped = _grouping(execution, filtered, scan)
         if grouped is not None:
@@ -99,8 +108,10 @@ def _filters(binding: int, execution: ObservedExecution, join: Join) -> Iterator
             gained = spared * FILTERED_ROW_NS if join.rows <= FEW_MATCH * filtered.rows else 0
         else:
             continue
+        if source.matched_rows > MOST_ITEMS:  # a filter with so many lets nearly all rows pass
+            spared = gained = 0
         paid = rows * PROBE_ROW_NS + source.read_rows * REREAD_ROW_NS + source.matched_rows * FILTER_ITEM_NS
-        yield Filter(binding, join.node, scan.bytes, source.estimated_bytes, source.matched_rows, spared, gained - paid)
+        yield Filter(binding, join.node, scan.bytes, source.estimated_bytes, spared, gained - paid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,6 @@ class PolicyVetoed(PolicyNotApplied):
 
 
 class NothingForAll(PlanoptError):
-    """No setting helped most queries of the workload, so there is no policy for all to try; or it is not the hour."""
+    """No setting helped most queries of the workload, so there is no policy for all to try; or no trial may run now."""
 
     code = "PLN-410"

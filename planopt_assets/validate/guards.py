@@ -11,9 +11,9 @@ from dataclasses import replace
 from statistics import fmean, median
 
 from planopt_assets.model.verdict import Criterion
-from planopt_assets.validate.intervals import Values, ratio_interval
+from planopt_assets.validate.intervals import ratio_interval
 from planopt_assets.validate.judge_rules import Rules
-from planopt_assets.validate.pairs import Pair, parts_of, unknown
+from planopt_assets.validate.pairs import Pair, unknown
 
 IN_MEMORY = 8  # times the size on disk: rows that are spilled are packed and compressed
 
@@ -64,10 +64,7 @@ def clock_guards(pairs: Sequence[Pair], metric: str, rules: Rules) -> tuple[Crit
     limits = {"wall_ns": rules.wall_limit}
     if metric != "cpu_ns":
         limits["cpu_ns"] = rules.cpu_limit_latency if metric == "wall_ns" else rules.cpu_limit
-    guarded = [
-        ratio_guard(name, [p.totals(name) for p in pairs], limit, rules, parts_of(pairs, name))
-        for name, limit in limits.items()
-    ]
+    guarded = [ratio_guard(name, [p.totals(name) for p in pairs], limit, rules) for name, limit in limits.items()]
     return (*_binding_guards(pairs, metric, rules), *guarded, _gc_guard(pairs, rules))
 
 
@@ -84,7 +81,7 @@ def _gc_guard(pairs: Sequence[Pair], rules: Rules) -> Criterion:
     )
 
 
-def ratio_guard(name: str, values: Values, limit: float, rules: Rules, parts: Sequence[Values] = ()) -> Criterion:
+def ratio_guard(name: str, values: Sequence[tuple[float, float]], limit: float, rules: Rules) -> Criterion:
     """Passed: the interval shows "not worse", its upper end is within the limit. Broken: it is beyond. Else undecided.
 
     A mean within the limit shows nothing: of a clock that is 10 % longer, with 10 % noise, one mean in four is.
@@ -92,7 +89,7 @@ def ratio_guard(name: str, values: Values, limit: float, rules: Rules, parts: Se
     Worked: 3 pairs, ratio 0.80, both sides deviate by 0.05. The 90 % interval is 0.80 x exp(+-2.13 x 0.041), 0.73 to
     0.87: passed. With a ratio of 1.00 it is 0.92 to 1.09: undecided, more pairs are needed.
     """
-    ratio, likely = (ratio_interval(values, name, level, parts) for level in (rules.guard_confidence, rules.hopeless))
+    ratio, likely = (ratio_interval(values, name, level) for level in (rules.guard_confidence, rules.hopeless))
     beyond = likely.low > limit or not math.isfinite(ratio.high)
     passed = True if ratio.high <= limit else False if beyond else None
     return Criterion(

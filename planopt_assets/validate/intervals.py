@@ -13,29 +13,21 @@ Values = Sequence[tuple[float, float]]  # baseline and candidate of each pair
 FEW = 6  # with fewer pairs, the spread is taken from each side by itself
 
 
-def ratio_interval(values: Values, metric: str, confidence: float, parts: Sequence[Values] = ()) -> Gain:
+def ratio_interval(values: Values, metric: str, confidence: float) -> Gain:
     """Geometric mean of candidate / baseline, with Student's t confidence interval.
 
     From 6 pairs on, the spread is that of the paired log ratios: noise that both sides of a pair share cancels out.
-    Fewer pairs estimate that spread badly. There the spread is taken from each side by itself (`_two_samples`), and
-    where the values are sums, from each of their `parts` (`_sums`).
+    Fewer pairs estimate that spread badly. There the spread is taken from each side by itself (`_two_samples`).
     """
     if any(b <= 0 or c <= 0 for b, c in values):
         same = all(b == c for b, c in values)
         return Gain(metric, 1.0, 1.0, 1.0) if same else Gain(metric, 1.0, 0.0, math.inf, confidence)
     logs = [math.log(c / b) for b, c in values]
     mean = fmean(logs)
-    if max(logs) - min(logs) < 1e-12 and all(_repeats(part) for part in parts):  # a deterministic counter: no interval
+    if max(logs) - min(logs) < 1e-12:  # a deterministic counter: no spread, no interval
         return Gain(metric, math.exp(mean), math.exp(mean), math.exp(mean))
-    if 1 < len(logs) < FEW:
-        half = _sums(parts, confidence) if len(parts) > 1 else _two_samples(values, confidence)
-    else:
-        half = _paired(logs, confidence)
+    half = _two_samples(values, confidence) if 1 < len(logs) < FEW else _paired(logs, confidence)
     return Gain(metric, math.exp(mean), _exp(mean - half), _exp(mean + half), confidence)
-
-
-def _repeats(part: Values) -> bool:
-    return len(set(part)) == 1
 
 
 def _paired(logs: Sequence[float], confidence: float) -> float:
@@ -57,29 +49,6 @@ def _two_samples(values: Values, confidence: float) -> float:
     one, other = (_variance([math.log(v[side]) for v in values]) for side in (0, 1))
     freedom = (count - 1) * (one + other) ** 2 / (one**2 + other**2)
     return _quantile(confidence, freedom) * math.sqrt((one + other) / count)
-
-
-def _sums(parts: Sequence[Values], confidence: float) -> float:
-    """Half-width where each side is a sum of parts that were measured one by one: their variances add up.
-
-    Noise of one part is independent of that of another, so ten queries in two rounds tell the spread of their sum
-    better than two sums do. The degrees of freedom are Satterthwaite's, twice: from the spreads that were seen, and as
-    if all parts varied alike. The lower ones hold: two runs of the largest part may agree by chance.
-
-    Worked: 10 queries of 1 s on both sides, each with a deviation of 0.1 s, 2 rounds. Each side has a relative variance
-    of 10 x 0.01 / 2 / 100 = 0.0005, both 0.001. With 20 degrees at 99.19 % it is 2.94 x sqrt(0.001) = 0.09. The two
-    sums have at most 2 degrees: 11.1 x 0.032 = 0.35.
-    """
-    seen, alike = [], []
-    count = len(parts[0])
-    for side in (0, 1):
-        whole = fmean(math.fsum(part[number][side] for part in parts) for number in range(count))
-        for part in parts:
-            values = [v[side] for v in part]
-            seen.append(_variance(values) / count / whole**2)
-            alike.append((fmean(values) / whole) ** 2)
-    freedom = (count - 1) * min(math.fsum(v) ** 2 / math.fsum(x * x for x in v) for v in (seen, alike))
-    return _quantile(confidence, freedom) * math.sqrt(math.fsum(seen))
 
 
 def reach(values: Values, pairs: int, confidence: float) -> tuple[float, float] | None:

@@ -19,7 +19,7 @@ from planopt_assets.model.workload import Objective
 from planopt_assets.validate.guards import clock_guards, counter_guards, repeating_guards
 from planopt_assets.validate.intervals import against, noise, ratio_interval, reach
 from planopt_assets.validate.judge_rules import Rules
-from planopt_assets.validate.pairs import Pair, differing, parts_of, unchanged, unknown
+from planopt_assets.validate.pairs import Pair, differing, unchanged, unknown
 from planopt_assets.validate.race import confirming_confidence, strict_look
 from planopt_assets.validate.work import work_falls
 
@@ -130,7 +130,7 @@ def _look(pairs: Sequence[Pair], objective: Objective, rules: Rules, *, done: bo
         _noise([b for b, _ in values], rules),
         better,
         gain,
-        ratio_interval(values, objective, rules.hopeless, parts_of(pairs, metric)),
+        ratio_interval(values, objective, rules.hopeless),
         values,
         bool(shown),
     )
@@ -158,7 +158,7 @@ def _confirmed(
     confidence: float,
 ) -> Answer:
     """Counters show less work. The clocks confirm: interval below 1, mean 3 % better, other clock not longer."""
-    gain = ratio_interval(values, objective, confidence, parts_of(pairs, METRIC[objective]))
+    gain = ratio_interval(values, objective, confidence)
     other = ratio_interval([p.totals(_OTHER_CLOCK[objective]) for p in pairs], "other", confidence)
     passed = gain.high < 1 and gain.ratio < 1 - rules.min_gain and other.ratio <= 1
     words = (

@@ -42,12 +42,6 @@ class Pair:
         return total(self.baseline, name), total(self.candidate, name)
 
 
-def parts_of(pairs: Sequence[Pair], name: str) -> list[list[tuple[float, float]]]:
-    """A counter of what the pairs are sums of, each part over all pairs; empty where they are no sums."""
-    together = zip(*(p.parts for p in pairs), strict=True)
-    return [[(weight * b.known(name), weight * c.known(name)) for weight, b, c in part] for part in together]
-
-
 def total(executions: Sequence[Counters], name: str) -> float:
     return float(sum(c.known(name) for c in executions))
 

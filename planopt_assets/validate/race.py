@@ -35,7 +35,6 @@ def strict_look(pairs: int, rules: Rules, *, done: bool) -> bool:
 
 
 SPENT = {3: 0.40, 4: 0.25, 5: 0.10, 6: 0.05, 9: 0.05, 12: 0.05, 18: 0.10}  # pairs -> share of the error budget
-EARLIEST = 2
 
 
 def confirming_confidence(pairs: int, rules: Rules, *, done: bool) -> float | None:
@@ -46,27 +45,10 @@ def confirming_confidence(pairs: int, rules: Rules, *, done: bool) -> float | No
     >>> confirming_confidence(7, Rules(), done=True)  # time runs out: this uses up the look at 9
     0.9973
     """
-    shares = confirming_shares(rules)
-    look = min((n for n in shares if n >= pairs), default=None)
+    look = min((n for n in SPENT if n >= pairs), default=None)
     if look is None or pairs < rules.confirm_pairs or (look != pairs and not done):
         return None
-    return 1 - 2 * rules.confirm_error * shares[look]
-
-
-def confirming_shares(rules: Rules) -> dict[int, float]:
-    """The looks of a trial with their shares. Who may look at 2 pairs gets what looks beyond `max_pairs` leave.
-
-    Two pairs are enough only where each is a sum of many executions, as in the trial of a layout (`_sums`).
-
-    >>> {n: round(share, 2) for n, share in confirming_shares(Rules(confirm_pairs=2, max_pairs=9)).items()}
-    {2: 0.15, 3: 0.4, 4: 0.25, 5: 0.1, 6: 0.05, 9: 0.05}
-    >>> confirming_shares(Rules()) == SPENT
-    True
-    """
-    left = math.fsum(share for n, share in SPENT.items() if n > rules.max_pairs)
-    if rules.confirm_pairs > EARLIEST or not left:
-        return SPENT
-    return {EARLIEST: left, **{n: share for n, share in SPENT.items() if n <= rules.max_pairs}}
+    return 1 - 2 * rules.confirm_error * SPENT[look]
 
 
 def time_limit(baseline_walls: Sequence[float], rules: Rules) -> float | None:

@@ -50,8 +50,8 @@ def work_falls(pairs: Sequence[Pair], rules: Rules) -> Criterion:
     """
     asked = rules.work_gain_nothing_more if nothing_more(pairs) else rules.work_gain
     unpriced = unknown(pairs, PRICES)
-    least = min(sum(work_ns(c, unpriced) for c in p.baseline) for p in pairs)
-    most = max(sum(work_ns(c, unpriced) for c in p.candidate) for p in pairs)
+    least = min(_of_one_side(p.baseline, [(w, b) for w, b, _ in p.parts], unpriced) for p in pairs)
+    most = max(_of_one_side(p.candidate, [(w, c) for w, _, c in p.parts], unpriced) for p in pairs)
     return Criterion(
         WORK,
         True if most <= (1 - asked) * least else None,
@@ -60,3 +60,16 @@ def work_falls(pairs: Sequence[Pair], rules: Rules) -> Criterion:
         f"at most {1 - asked:g} x baseline, in every run",
         f"{most / least - 1:+.0%}",
     )
+
+
+def _of_one_side(
+    executions: Sequence[Counters], parts: Sequence[tuple[float, Counters]], unpriced: Collection[str]
+) -> float:
+    """Of a sum, that of its parts: rows of one query fill no blocks of another.
+
+    Worked: 2,000 blocks of 24 rows beside a query that shuffles 1,000,000 rows. In the sum of both every block could
+    hold rows, and a fifth of the blocks would look like 14 % less work. Query by query it is 2 %.
+    """
+    if not parts:
+        return sum(work_ns(c, unpriced) for c in executions)
+    return sum(weight * work_ns(counters, unpriced) for weight, counters in parts)

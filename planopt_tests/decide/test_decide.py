@@ -221,7 +221,6 @@ def test_whatever_a_rule_proposes_a_policy_holds_only_permitted_knobs_within_bou
 IN_ANOTHER_PROCESS = """
 from planopt_assets.decide.decide import decide
 from planopt_assets.model.workload import Knobs
-from planopt_assets.validate.judge_rules import Rules
 from planopt_tests.decide.cases import WORKED
 for decision in decide(WORKED, Knobs()):
     print(decision.id, decision)

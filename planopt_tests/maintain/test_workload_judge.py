@@ -12,6 +12,7 @@ from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload, u
 from planopt_assets.model.data_file import DataFile
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair
+from planopt_assets.validate.work import work_falls
 from planopt_tests.measured import MIB, counters
 
 pytestmark = pytest.mark.fast
@@ -41,24 +42,20 @@ def test_a_layout_from_which_all_gain_is_accepted() -> None:
     assert {"report: wall_ns", "lookup: cpu_ns"} <= {c.name for c in found.criteria}
 
 
-def test_two_rounds_of_many_queries_are_enough_and_two_of_one_are_not() -> None:
-    """Noise of one query is not that of another, so the spread of their sum is known from each of them."""
-    rules = Rules(confirm_pairs=2, max_pairs=9)
+def test_rows_of_one_query_fill_no_blocks_of_another() -> None:
+    """In the sum every block could hold rows, and fewer of them would look like 14 % less work."""
 
-    def noisy(name: str, share: float) -> QueryPairs:
-        swings = ((1.0, 0.55), (1.0 + share, 0.55 - share / 2))
-        pairs = [Pair((counters(b),), (counters(c, **LESS_WORK),)) for b, c in swings]
-        return QueryPairs(name, 24.0, 0.1, pairs)
+    def shuffling(name: str, blocks: tuple[int, int], rows: int) -> QueryPairs:
+        before, after = (counters(1.0, shuffle_blocks=n, shuffle_write_rows=rows) for n in blocks)
+        return QueryPairs(name, 24.0, 0.1, [Pair((before,), (after,))] * 3)
 
-    many = [noisy(f"q{n}", 0.1 if n % 2 else -0.1) for n in range(10)]
-    found = judge_workload(many, objective="cpu", rules=rules, done=False)
-    assert found is not None
-    assert (found.outcome, found.pairs) == ("accept", 2)
-    assert found.gain is not None
-    assert found.gain.low < found.gain.ratio < found.gain.high < 0.7
-    assert judge_workload(many[:1], objective="cpu", rules=rules, done=False) is None
-    heavy = QueryPairs("heavy", 2400.0, 0.1, many[0].pairs)  # the others do not count beside it
-    assert judge_workload([heavy, *many[1:]], objective="cpu", rules=rules, done=False) is None
+    few_rows = shuffling("grouped", (2_000, 400), 24)
+    many_rows = shuffling("joined", (2_000, 2_000), 1_000_000)
+    found = work_falls(workload_pairs([few_rows, many_rows]), Rules())
+    assert found.passed is None
+    assert found.candidate > 0.97 * found.baseline
+    filled = work_falls(workload_pairs([shuffling("joined", (2_000, 400), 1_000_000)]), Rules())
+    assert filled.passed
 
 
 def test_rates_decide_between_opposed_interests() -> None:

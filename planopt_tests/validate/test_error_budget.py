@@ -127,19 +127,3 @@ def test_an_interval_of_few_pairs_errs_no_more_often_than_it_says_if_one_side_is
         logs = [(draw.gauss(0, 0.1), draw.gauss(0, 0.1 * quieter)) for _ in range(3)]
         above += ratio_interval([(math.exp(b), math.exp(c)) for b, c in logs], "cpu", 0.95).high < 1
     assert above <= 0.025 * count + 2 * math.sqrt(0.025 * count)
-
-
-@pytest.mark.parametrize("weights", [(1,) * 10, (20, *(1,) * 9), (4, 4, 2, 1, 1)], ids=["alike", "one large", "demo"])
-@pytest.mark.parametrize("bursts", [False, True])
-def test_the_interval_of_two_sums_errs_no_more_often_than_it_says(weights: tuple[int, ...], bursts: bool) -> None:
-    """With the spreads that were seen alone, sums with one large part erred twice as often."""
-    draw, count, above = random.Random(5), 3_000, 0
-
-    def clock(weight: int) -> float:
-        return weight * draw.lognormvariate(0, 0.1) * (1.6 if bursts and draw.random() < 0.1 else 1.0)
-
-    for _ in range(count):
-        parts = [[(clock(w), clock(w)) for _ in range(2)] for w in weights]
-        sums = [(sum(p[n][0] for p in parts), sum(p[n][1] for p in parts)) for n in range(2)]
-        above += ratio_interval(sums, "cpu", 0.95, parts).high < 1
-    assert above <= 0.025 * count + 2 * math.sqrt(0.025 * count)

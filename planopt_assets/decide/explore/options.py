@@ -46,6 +46,8 @@ TWO_LEVEL = "spark.sql.codegen.aggregate.map.twolevel.enabled"
 MAP_BITS = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
 SORTED = "spark.sql.execution.replaceHashWithSortAgg"
 
+FILTERED_BROADCAST = 32 * MIB
+
 Fits = Callable[[Evidence], bool]
 CORES = "x cores"
 """How a number of partitions is declared: so many for each core."""
@@ -162,7 +164,7 @@ def _lets_in(raised: int) -> Fits:
 
 
 def _filters_and_broadcasts(evidence: Evidence) -> bool:
-    return _filters(evidence) and _lets_in(32 * MIB)(evidence)
+    return _filters(evidence) and _lets_in(FILTERED_BROADCAST)(evidence)
 
 
 def _option(name: str, settings: Mapping[str, str | int], fits: Fits, *touches: Touches) -> Option:
@@ -185,7 +187,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("runtime filters and hash joins", {**_FILTERS, **_HASHED}, _filters_and_merges, filterable_ns, sorts),
     _option(
         "runtime filters and broadcasts up to 32 MiB",
-        {**_FILTERS, THRESHOLD: 32 * MIB},
+        {**_FILTERS, THRESHOLD: FILTERED_BROADCAST},
         _filters_and_broadcasts,
         filterable_ns,
         sorts_and_shuffles,

@@ -142,6 +142,7 @@ def _proposal(
             "broadcast_bytes": sum(c.small.bytes or 0 for c in chances),
             "broadcast_rows": sum(c.small.rows or 0 for c in chances),
             "rows_not_shuffled": rows,
+            "small_rows_not_shuffled": sum(c.small.rows or 0 for c in chances if c.small.shuffled),
             "cpu_ns_per_row_shuffled": SHUFFLE_ROW_NS,
             "cpu_ns_per_row_sorted": SORT_MERGE_ROW_NS,
             "cpu_ns_per_row_built": BUILD_ROW_NS,

@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.runtime_filters import SMALLEST_SCAN, Filter, let_in, possible_filters, shuffled_joins
+from planopt_assets.decide.runtime_filters import SMALLEST_SCAN, Filter, added_within, possible_filters, shuffled_joins
 from planopt_assets.decide.setting_in_force import bytes_in_force, switched_on
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.signals import Join
@@ -58,7 +58,7 @@ def enable_runtime_filters(evidence: Evidence) -> Answer:
         {max(creation, _power_above(f.estimated_bytes)) for f in worth},
     )
     added, new_application, new_creation = max(
-        ((let_in(kept_out, *pair), *pair) for pair in pairs),
+        ((added_within(kept_out, *pair), *pair) for pair in pairs),
         key=lambda found: (_saved(found[0]), found[1], -found[2]),  # of equal ones, what lets in least
     )
     saving = _saved(added)

@@ -17,7 +17,7 @@ from planopt_assets.model.trial import Digest, Trial
 from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.budget import Clock
 from planopt_assets.validate.judge_rules import Rules
-from planopt_assets.validate.race import EARLIEST, looked_error
+from planopt_assets.validate.race import looked_error
 from planopt_assets.validate.round_order import round_order
 
 if TYPE_CHECKING:
@@ -79,12 +79,8 @@ class LayoutExperiment:
     ) -> None:
         self._workspace, self._clock, self._words, self._tell = workspace, clock, words, tell
         given = rules or Rules()
-        # A round that is a sum of many executions tells more than one of a single query: two may be enough.
-        fewest = EARLIEST if sum(len(s.query.bindings) for s in subjects) > 1 else given.confirm_pairs
         # One dear run of one query vetoes nothing: the others may gain.
-        self._rules = replace(
-            given, max_pairs=min(given.max_pairs, MAX_ROUNDS), confirm_pairs=fewest, outdone_factor=math.inf
-        )
+        self._rules = replace(given, max_pairs=min(given.max_pairs, MAX_ROUNDS), outdone_factor=math.inf)
         budgets = _for_all(workspace.workload.budgets, len(subjects))
         self.queries = [
             Measured(

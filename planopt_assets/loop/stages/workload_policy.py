@@ -44,7 +44,7 @@ def try_workload_policy(run: Run) -> WorkloadPolicy:
     if found.verdict is not None:
         return found
     if words := run.no_trials:
-        raise NothingForAll(words, where=f"workload {run.workload.name}", fix="ask again then")
+        raise NothingForAll(words, where=f"workload {run.workload.name}", fix="ask again later")
     asked = [s for s in standings.values() if s.captured and not s.ended_session]
     subjects = [one for s in asked if not (one := _subject(run, s, found.policy)).plan_dependent]
     prefix = run.event_id("tri", "workload", found.policy.id[4:12])
