@@ -123,7 +123,9 @@ def layered(folder: Path) -> Path:
 
 def environment() -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if name not in FOREIGN}
-    return {**own, "PYTHONPATH": str(ROOT)}
+    # Programs of packages, such as the generator of the demo's data, are those of the environment below.
+    path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", os.defpath)])
+    return {**own, "PYTHONPATH": str(ROOT), "PATH": path}
 
 
 if __name__ == "__main__":
