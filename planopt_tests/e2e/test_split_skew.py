@@ -18,7 +18,8 @@ from planopt_tests.e2e.one_rule import RUNS_PER_DAY, Tried, largest_task, random
 
 pytestmark = pytest.mark.e2e
 
-EVENTS, USERS, WIDTH = 200_000, 60_000, 200  # users are more than 10 MB, or adaptive execution would broadcast them
+EVENTS, USERS, WIDTH = 200_000, 60_000, 200
+SESSION = {"spark.sql.autoBroadcastJoinThreshold": "-1"}  # or the users are broadcast, and nothing is left to split
 ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 THRESHOLD = "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes"
 
@@ -42,12 +43,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tried(spark: SparkSession, folder: Path) -> Tried:
     queries = [joined("skewed"), joined("even")]
-    return try_rule(folder, "split_skew", queries, allow=(ADVISORY, THRESHOLD), objective="latency")
+    return try_rule(folder, "split_skew", queries, allow=(ADVISORY, THRESHOLD), objective="latency", settings=SESSION)
 
 
 @pytest.fixture(scope="module")
 def tried_for_cpu(spark: SparkSession, folder: Path) -> Tried:
-    return try_rule(folder, "split_skew", [joined("skewed")], allow=(ADVISORY, THRESHOLD), store=str(folder / "cpu"))
+    allow, store = (ADVISORY, THRESHOLD), str(folder / "cpu")
+    return try_rule(folder, "split_skew", [joined("skewed")], allow=allow, settings=SESSION, store=store)
 
 
 def test_the_large_partition_is_shared_where_the_clock_counts_and_no_task_reads_it_all(tried: Tried) -> None:
