@@ -37,7 +37,8 @@ def test_which_input_of_a_join_spark_filters(
         for name, rows in (("left", left), ("right", right))
     )
     joined = some.join(others, some["left_key"] == others["right_key"], kind)
-    join, *inputs = joined._jdf.queryExecution().optimizedPlan().toString().splitlines()  # type: ignore[operator]
-    assert join.startswith("Join")
-    sides = {line.startswith(":") for line in inputs if "might_contain" in line}  # a bar leads on to the right input
-    assert ["left" if left else "right" for left in sides] == filtered, inputs
+    plan = joined._jdf.queryExecution().optimizedPlan().toString().splitlines()  # type: ignore[operator]
+    place, column = next((n, line.index("Join")) for n, line in enumerate(plan) if "Join" in line)
+    # Below the join, a bar leads on to its right input.
+    sides = {line[column] == ":" for line in plan[place + 1 :] if "might_contain" in line}
+    assert ["left" if left else "right" for left in sides] == filtered, plan
