@@ -19,5 +19,6 @@ def counters(cpu_s: float = 3.0, wall_s: float | None = None, **others: Any) -> 
         "scan_files": 10,
         "shuffle_write_bytes": 100 * MIB,
         "peak_memory_bytes": 100 * MIB,
+        "task_memory_bytes": 50 * MIB,
     }
     return Counters(**(quiet | others))

@@ -87,6 +87,7 @@ def _counters(query: Spec, night: Night, execution: str, speed: float) -> Counte
         sort_fallback_tasks=0,
         input_bytes=size // 4,
         shuffle_remote_bytes=0,
+        task_memory_bytes=115_030_026,
     )
 
 

@@ -28,7 +28,7 @@ _WORDS: dict[Fate, str] = {
     "reject": "no gain of 3% or more: ",
     "inconclusive": "noise hides the gain: ",
 }
-_GUARDS = ("scan_bytes", "shuffle_write_bytes", "disk_spill_bytes", "memory_spill_bytes", "tasks", "peak_memory_bytes")
+_GUARDS = ("scan_bytes", "shuffle_write_bytes", "disk_spill_bytes", "memory_spill_bytes", "tasks", "task_memory_bytes")
 _CLOCKS = ("failed_tasks", "wall_ns", "gc_ns", "work_ns", "baseline_noise", "pairs_agree")
 
 

@@ -21,13 +21,12 @@ from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.pairs import Pair, unknown
 
 NO_MEMORY_GUARD = math.inf
-"""Peak memory is a sum over the tasks of a stage. Another layout has other tasks, so the sums cannot be compared.
+"""A layout changes how much a task reads, and with it how much a task may hold. That alone is no harm.
 
-Worked: 4 tasks that hold 100 MB each count 400 MB, 16 such tasks count 1.6 GB, and on two cores both stages hold 200 MB
-at a time. What more memory costs shows in spill, garbage collection and clocks, which have their own guards.
+What more memory costs shows in spill, garbage collection and clocks, which have their own guards.
 """
 VETO_CONFIDENCE = 0.90  # that any query loses at all, shared by the clocks of all queries; how much is the mean
-_LARGEST = frozenset({"peak_memory_bytes"})  # the peak of a workload is that of its largest query
+_LARGEST = frozenset({"peak_memory_bytes", "task_memory_bytes"})  # the peak of a workload is that of its largest query
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ class Counters:
     input_bytes: int | None = None
     # Since schema version 9. Of `shuffle_read_bytes` what came from other executors; 0 in local mode.
     shuffle_remote_bytes: int | None = None
+    # Since schema version 10. The largest of a task; `peak_memory_bytes` is the sum over all tasks of a stage.
+    task_memory_bytes: int | None = None
 
     def known(self, name: str) -> int:
         """A counter that must be there; who cannot go on without it asks `unknown` first."""

@@ -25,11 +25,11 @@ from planopt_assets.validate.work import work_falls
 
 __all__ = ["JUDGE_VERSION", "METRIC", "Pair", "Rules", "judge", "ratio_interval", "results_equal"]
 
-JUDGE_VERSION = "judge@9"
+JUDGE_VERSION = "judge@10"
 METRIC = {"cpu": "cpu_ns", "latency": "wall_ns", "bytes": "scan_bytes"}
 GUARDED = (
     *("cpu_ns", "wall_ns", "gc_ns", "scan_bytes", "shuffle_write_bytes", "disk_spill_bytes", "memory_spill_bytes"),
-    *("tasks", "peak_memory_bytes", "failed_tasks"),
+    *("tasks", "task_memory_bytes", "failed_tasks"),
 )
 """Counters without which nothing can be judged."""
 _OTHER_CLOCK = {"cpu": "wall_ns", "latency": "cpu_ns", "bytes": "wall_ns"}

@@ -31,11 +31,12 @@ class Rules:
     cpu_limit_latency: float = 1.25  # time may be bought with some CPU
     bytes_limit: float = 1.25  # a runtime filter reads its small side twice, and files count whole, whatever is read
     shuffle_limit: float = 1.10
-    memory_limit: float = 2.0  # infinite: no guard
+    memory_limit: float = 2.0  # of the largest task; infinite: no guard
     tasks_limit: float = 2.0
     gc_limit: float = 2.0
     slack_bytes: int = 1 << 20  # a smaller difference in bytes is ignored
     slack_spill_bytes: int = 0  # none for a policy; a layout changes the size of tasks, and clocks charge for it
+    slack_memory_bytes: int = 64 << 20
     slack_tasks: int = 8
     slack_gc_ns: int = 500_000_000  # one collection more or less is chance
     noise_limit: float = 0.5  # spread of the baseline from run to run; above it nothing is judged

@@ -69,6 +69,7 @@ def counted(
         jobs=7,
         result_rows=8,
         cpu_has_executors=cpu_has_executors,
+        task_memory=9,
     )
 
 
@@ -103,7 +104,7 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "fetch_wait_ns": three["shuffleFetchWaitTime"] * ms,
         "memory_spill_bytes": three["memoryBytesSpilled"],
         "disk_spill_bytes": three["diskBytesSpilled"],
-        "peak_memory_bytes": 2 * STAGE["peakExecutionMemory"],  # the largest, not the sum
+        "peak_memory_bytes": 2 * STAGE["peakExecutionMemory"],  # the largest stage
         "result_rows": 8,
         "killed_tasks": three["numKilledTasks"],
         "broadcast_bytes": 12,
@@ -120,6 +121,7 @@ def test_every_counter_is_in_its_place_and_unit() -> None:
         "sort_fallback_tasks": 0,
         "input_bytes": three["inputBytes"],
         "shuffle_remote_bytes": three["shuffleRemoteBytesRead"],
+        "task_memory_bytes": 9,
     }
 
 
@@ -169,6 +171,7 @@ def test_what_aggregations_hold_in_their_maps_and_their_tasks_that_sort_are_coun
 def test_an_execution_without_stages_costs_only_the_driver() -> None:
     found = counted([], plan=Plan("final", (), "x"))
     others = {"wall_ns", "cpu_ns", "planning_wall_ns", "planning_cpu_ns", "planning_jobs", "jobs", "result_rows"}
+    others.add("task_memory_bytes")  # what it is told
     assert {value for name, value in asdict(found).items() if name not in others} == {0, None}
     assert found.cpu_ns == 43
 

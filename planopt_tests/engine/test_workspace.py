@@ -66,6 +66,17 @@ def test_counters_are_those_of_one_execution(workspace: Workspace) -> None:
     assert 0 < first.planning_wall_ns < first.wall_ns
 
 
+def test_memory_is_that_of_the_largest_task_and_not_the_sum_of_all(workspace: Workspace) -> None:
+    spread = "SELECT shop, count(*) AS n FROM (SELECT /*+ REPARTITION(4, shop) */ * FROM sales) GROUP BY shop"
+    done = workspace.execute(Query("spread", sql=spread), 0, workspace.baseline, timeout_s=60, tier="debug")
+    held = [task["taskMetrics"]["peakExecutionMemory"] for stage in done.tasks for task in stage]
+    assert done.counters.task_memory_bytes == max(held) > 0
+    assert done.counters.peak_memory_bytes == max(
+        sum(task["taskMetrics"]["peakExecutionMemory"] for task in stage) for stage in done.tasks
+    )
+    assert done.counters.peak_memory_bytes > done.counters.task_memory_bytes
+
+
 def test_a_plan_under_another_policy_differs_only_in_its_shape(workspace: Workspace) -> None:
     original, _ = workspace.plan(BY_SHOP, 0, workspace.baseline)
     again, _ = workspace.plan(BY_SHOP, 0, workspace.baseline)

@@ -93,8 +93,8 @@ def test_a_little_spill_of_larger_tasks_is_left_to_the_clocks() -> None:
     assert (lost.outcome, lost.reason.partition(",")[0]) == ("reject", "veto of lookup: cpu_ns")
 
 
-def test_memory_that_is_counted_over_other_tasks_is_no_veto_as_long_as_nothing_spills() -> None:
-    more = {"peak_memory_bytes": 100 * 100 * MIB}
+def test_memory_of_larger_tasks_is_no_veto_as_long_as_nothing_spills() -> None:
+    more = {"task_memory_bytes": 100 * 100 * MIB}
     found = verdict(query("report", 4.0, 1.0), query("lookup", 1.0, 0.9, **more))
     assert found.outcome == "accept"
     assert not [c.name for c in found.criteria if "memory_bytes" in c.name]
@@ -154,6 +154,7 @@ def test_a_round_is_the_sum_of_all_weighed_by_their_rates() -> None:
     (pair,) = workload_pairs([query("a", 2.0, 1.0, runs=30.0, rounds=1), query("b", 4.0, 4.0, runs=10.0, rounds=1)])
     assert pair.totals("cpu_ns") == (1.5 * 2.0e9 + 0.5 * 4.0e9, 1.5 * 1.0e9 + 0.5 * 4.0e9)
     assert pair.totals("peak_memory_bytes") == (100 * MIB, 100 * MIB)
+    assert pair.totals("task_memory_bytes") == (50 * MIB, 50 * MIB)
 
 
 def test_an_unknown_counter_of_one_query_is_unknown_of_the_workload() -> None:

@@ -53,7 +53,7 @@ GUARDS: dict[str, tuple[int, int]] = {  # baseline, the most that is allowed
     "shuffle_write_bytes": (100 * MIB, 111 * MIB),  # 10 % and 1 MiB
     "disk_spill_bytes": (1_000, 1_000),
     "memory_spill_bytes": (0, 0),
-    "peak_memory_bytes": (100 * MIB, 264 * MIB),  # twice and 64 MiB
+    "task_memory_bytes": (100 * MIB, 264 * MIB),  # twice and 64 MiB
     "tasks": (100, 208),  # twice and 8
     "failed_tasks": (0, 0),
 }

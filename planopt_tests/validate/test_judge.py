@@ -39,7 +39,7 @@ def test_an_accepted_verdict_shows_every_criterion_and_all_of_them_passed() -> N
         "disk_spill_bytes",
         "memory_spill_bytes",
         "tasks",
-        "peak_memory_bytes",
+        "task_memory_bytes",
         "failed_tasks",
         "wall_ns",
         "gc_ns",

@@ -42,6 +42,7 @@ class Capture:
         self._status = spark.sparkContext.statusTracker()
         self._context: Any = spark.sparkContext._jsc.sc()
         self._plan_info = self.jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
+        self._maximum = self.jvm.array(self.jvm.root.double, 1.0)  # the quantile that is the largest value
         questions = Questions(self.jvm)
         self._walk, self._scans = PlanWalk(questions), ScanWalk(questions)
 
@@ -115,6 +116,25 @@ class Capture:
         for stage in sorted(stages, key=lambda s: int(s["stageId"])):
             held.add(store.taskList(stage["stageId"], stage["attemptId"], _MOST_TASKS))
         return list(self.jvm.to_python(held))
+
+    def task_memory(self, stages: Sequence[dict[str, Any]]) -> int | None:
+        """The execution memory of the task that held most. None: Spark has forgotten the tasks.
+
+        A stage tells the sum over its tasks. So a stage whose sum is not above the largest task so far is not asked.
+        """
+        store, largest = self._context.statusStore(), 0
+        for stage in sorted(stages, key=lambda s: -int(s["peakExecutionMemory"])):
+            whole = int(stage["peakExecutionMemory"])
+            if whole <= largest:
+                break
+            if stage["numCompleteTasks"] == 1:
+                largest = whole
+                continue
+            quantiles = store.taskSummary(stage["stageId"], stage["attemptId"], self._maximum)
+            if not quantiles.isDefined():
+                return None
+            largest = max(largest, int(quantiles.get().peakExecutionMemory().apply(0)))
+        return largest
 
     def _attempts(self, jobs: Sequence[int], stages: Sequence[int]) -> JavaObject:
         """Spark drops old stages, skipped ones first. If a stage that ran is dropped, the counters would be wrong."""

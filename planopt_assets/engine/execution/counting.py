@@ -47,6 +47,7 @@ def count(
     jobs: int,
     result_rows: int | None,
     cpu_has_executors: bool,
+    task_memory: int | None = None,
 ) -> Counters:
     """What is not there is unknown in the counters: the plan that ran, its scans, the CPU of the driver."""
     executor_cpu = _sum(stages, "executorCpuTime")
@@ -78,6 +79,7 @@ def count(
         killed_tasks=_sum(stages, "numKilledTasks"),
         input_bytes=_sum(stages, "inputBytes"),
         shuffle_remote_bytes=_sum(stages, "shuffleRemoteBytesRead"),
+        task_memory_bytes=task_memory,
         **_of_plan(final, scans, writing_tasks),
         **(_funnel(scans) if scans is not None else {}),
     )

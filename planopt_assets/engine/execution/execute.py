@@ -147,6 +147,7 @@ def execute(
         jobs=jobs,
         result_rows=run.rows,
         cpu_has_executors=cpu.includes_executors,
+        task_memory=capture.task_memory(stages),
     )
     held_up = _held_up(instruments, run.executed_plan, stages)
     changed = instruments.executors.disturbed(executors)

@@ -14,7 +14,7 @@ from planopt_assets.store.schemas.deciding import DECIDING
 from planopt_assets.store.schemas.maintaining import MAINTAINING
 from planopt_assets.store.schemas.observing import OBSERVING
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 ABOUT_TABLES = frozenset(MAINTAINING)
 """Stored tables whose subject is a table of the user, not a query; they exist once such a table was looked at."""
