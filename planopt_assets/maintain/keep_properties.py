@@ -59,7 +59,7 @@ def set_instead(proposal: LayoutProposal, others: Sequence[LayoutProposal]) -> s
 
 def _answer(subject: Subject, name: str, ask: Callable[[Subject], Answer]) -> Answer:
     value = subject.facts.property(name)
-    return ask(subject) if value is None else f"it is {value} already"
+    return ask(subject) if value is None else f"it is set to {value}"
 
 
 def _proposal(subject: Subject, name: str, wish: Wish) -> LayoutProposal:

@@ -72,6 +72,9 @@ def applied(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def test_a_person_sets_one_of_two_remedies_and_nothing_that_locks_others_out(folder: Path, applied: list[str]) -> None:
     run = run_of(folder, "day")
     propose(run, AUTO_COMPACT, DELETION_VECTORS, OPTIMIZE_WRITE)
+    (asked,) = maintain(run, ["sales"], who="ada", apply=False)
+    assert f"set {AUTO_COMPACT} = true on sales (not yet: {OPTIMIZE_WRITE} leaves it nothing to do)" in asked.summary
+    assert f"set {DELETION_VECTORS} = true on sales (not yet: {LOCKS_OUT}" in asked.summary
     (result,) = maintain(run, ["sales"], who="ada")
     assert applied == [OPTIMIZE_WRITE]
     assert f"applied: set {OPTIMIZE_WRITE} = true on sales" in result.summary

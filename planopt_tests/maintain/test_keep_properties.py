@@ -61,7 +61,7 @@ def test_properties_keep_a_layout_that_is_there_and_are_not_proposed_without_one
 @pytest.mark.parametrize("value", ["true", "false"])
 def test_what_somebody_has_set_stays_as_it_is(name: str, value: str) -> None:
     table = written(properties=[(name, value)], grown=MANY_FILES, writes=replace(COPIES, appends=2, compactable=2))
-    assert why_not(table, name) == f"not proposed: it is {value} already"
+    assert why_not(table, name) == f"not proposed: it is set to {value}"
 
 
 def test_a_table_that_only_has_its_layout_says_nothing_where_nothing_is_proposed() -> None:

@@ -152,19 +152,20 @@ def _whole(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
     done = {a.proposal_id for a in actions if a.applied}
     left = [p for p in open_proposals(run, table, proven=False) if p.id not in done]
     due = [p for p in left if p.action != "properties" or is_laid_out(actions)]
+    held = {p.id: _not_set(run, p, due) for p in due}
     if due and not apply:
-        words = "; ".join(p.describe() for p in due)
+        words = "; ".join(f"{p.describe()}{f' (not yet: {held[p.id]})' if held[p.id] else ''}" for p in due)
         return replace(result, summary=f"{result.summary}; proposed, and in need of no trial: {words}")
     for proposal in due:
-        why = _only_proposed(run, proposal, due)
+        why = held[proposal.id]
         action, words = (None, f"not applied: {why}") if why else _apply(run, proposal, who=who)
         words = f"applied: {proposal.describe()}" if action else f"{proposal.describe()}: {words}"
         result = replace(result, changed=result.changed or action is not None, summary=f"{result.summary}; {words}")
     return result
 
 
-def _only_proposed(run: Run, proposal: LayoutProposal, due: Sequence[LayoutProposal]) -> str:
-    """Why properties are not set now, also on a person's word; empty if they are. Others go on without them."""
+def _not_set(run: Run, proposal: LayoutProposal, due: Sequence[LayoutProposal]) -> str:
+    """Why a property is not set, also on a person's word; empty if it may be. What else is due goes on without it."""
     if other := set_instead(proposal, due):
         return f"{other} leaves it nothing to do"
     pinned = next(t for t in run.workspace.tables if t.name == proposal.table)
