@@ -51,7 +51,7 @@ def keeping(subject: Subject, found: Sequence[LayoutProposal]) -> tuple[LayoutPr
 
 
 def set_instead(proposal: LayoutProposal, others: Sequence[LayoutProposal]) -> str:
-    """The property among others that leaves this one nothing to do; empty: there is none."""
+    """The property among others that is the same remedy for less; empty: there is none."""
     if AUTO_COMPACT not in dict(proposal.properties):
         return ""
     return OPTIMIZE_WRITE if any(OPTIMIZE_WRITE in dict(p.properties) for p in others) else ""
@@ -98,23 +98,25 @@ def _optimized_writes(subject: Subject) -> Answer:
 def _auto_compaction(subject: Subject) -> Answer:
     """Appends that leave many small files: let each be merged afterwards, with those of earlier ones.
 
-    Delta counts the small files of a partition in the memory of the session that writes them. The log does not tell
-    sessions apart, so only what one commit leaves is sure to be counted together.
+    Delta counts small files in the memory of the process that writes them. A process acts on its first write to a
+    partition, and then whenever enough files have come together. The log does not tell processes apart: only a commit
+    that leaves enough files alone is sure to be acted on.
     """
     writes = subject.writes
     if not writes.appends:
         return "the log tells of no append"
     if 2 * writes.compactable < writes.appends:
         return (
-            f"it would not act: it needs {AUTO_COMPACT_FILES} small files of one session in a partition, and "
-            f"{writes.compactable} of {writes.appends} appends leave so many, none more than {writes.most_small_files}"
+            f"it is not sure to act: after the first write of a process it needs {AUTO_COMPACT_FILES} small files in a "
+            f"partition, and {writes.compactable} of {writes.appends} appends leave so many, none more than "
+            f"{writes.most_small_files}"
         )
     if subject.facts.property(OPTIMIZE_WRITE) == "true":
-        return f"it would not act: {OPTIMIZE_WRITE} leaves fewer than {AUTO_COMPACT_FILES} files of an append"
+        return f"{OPTIMIZE_WRITE} is on, which merges the files of a write before they are written"
     return Wish(
         f"{writes.compactable} of {writes.appends} appends leave at least {AUTO_COMPACT_FILES} small files in a "
-        f"partition, so that auto compaction acts on them; {OPTIMIZE_WRITE} costs writers less, this is for those who "
-        "do not want it",
+        f"partition, so auto compaction acts on them; {OPTIMIZE_WRITE} costs writers less: this is for those who do "
+        "not want it",
         "a write that leaves so many files is followed by a second job, for which it waits: all small files of its "
         "partitions, also of earlier writes, are read and written again in a commit of its own",
         (

@@ -14,7 +14,7 @@ class Writes:
     """Of the commits that the log still holds."""
 
     appends: int = 0
-    compactable: int = 0  # appends that leave enough small files in one partition for auto compaction to act
+    compactable: int = 0  # appends that leave so many small files in a partition that auto compaction is sure to act
     most_small_files: int = 0  # that one append left in one partition
     row_changes: int = 0  # commits that deleted or updated rows
     changed_rows: int = 0

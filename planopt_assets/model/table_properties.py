@@ -12,6 +12,9 @@ ADDS_FEATURE = {DELETION_VECTORS: "deletionVectors"}
 """Table features, of readers and writers, that a property adds when it is switched on."""
 
 AUTO_COMPACT_FILES = 50
-"""Small files of one partition from which on auto compaction acts. A session counts only files that it wrote itself."""
+"""Small files of a partition from which on auto compaction acts on every write.
+
+A process counts only files that it wrote itself. On its first write to a partition it acts whatever their number.
+"""
 AUTO_COMPACT_SMALL = 64 * 1024**2
 """Bytes: from this size on a file is not small for auto compaction."""

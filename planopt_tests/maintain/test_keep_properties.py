@@ -101,21 +101,21 @@ def test_auto_compaction_is_proposed_where_appends_leave_as_many_files_as_it_nee
     assert "followed by a second job, for which it waits" in kept.writers
 
 
-def test_auto_compaction_is_not_proposed_where_it_would_not_act() -> None:
-    """49-file appends from fresh sessions: Delta never counts 50 files, however many there are."""
+def test_auto_compaction_is_not_proposed_where_it_is_not_sure_to_act() -> None:
+    """Appends of 49 files: whether 50 are ever counted together depends on processes, which the log does not tell."""
     words = why_not(written(grown=Growth(files_per_append=49.0), writes=appends(*[49] * 40)), AUTO_COMPACT)
     assert words == (
-        "not proposed: it would not act: it needs 50 small files of one session in a partition, and 0 of 40 appends "
-        "leave so many, none more than 49"
+        "not proposed: it is not sure to act: after the first write of a process it needs 50 small files in a "
+        "partition, and 0 of 40 appends leave so many, none more than 49"
     )
     assert "1 of 3 appends" in why_not(written(writes=appends(60, 2, 2)), AUTO_COMPACT)
     assert "no append" in why_not(written(), AUTO_COMPACT)
 
 
-def test_auto_compaction_has_nothing_to_do_beside_optimized_writes() -> None:
+def test_of_optimized_writes_and_auto_compaction_one_is_enough() -> None:
     evidence = {"grown": MANY_FILES, "writes": appends(60, 60)}
     optimized = written(properties=[(OPTIMIZE_WRITE, "true")], **evidence)
-    assert f"it would not act: {OPTIMIZE_WRITE}" in why_not(optimized, AUTO_COMPACT)
+    assert f"{OPTIMIZE_WRITE} is on" in why_not(optimized, AUTO_COMPACT)
     both = proposed(written(**evidence))
     assert set_instead(both[AUTO_COMPACT], list(both.values())) == OPTIMIZE_WRITE
     assert set_instead(both[OPTIMIZE_WRITE], list(both.values())) == ""

@@ -167,7 +167,7 @@ def _whole(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
 def _not_set(run: Run, proposal: LayoutProposal, due: Sequence[LayoutProposal]) -> str:
     """Why a property is not set, also on a person's word; empty if it may be. What else is due goes on without it."""
     if other := set_instead(proposal, due):
-        return f"{other} leaves it nothing to do"
+        return f"{other} is the same remedy for less"
     pinned = next(t for t in run.workspace.tables if t.name == proposal.table)
     facts = run.workspace.pins.facts(proposal.table, pinned.location)
     why, fix = may_not_set(run.workload.table(proposal.table), facts.protocol, proposal.properties)
