@@ -5,12 +5,15 @@ delta-rs lists files too, but it refuses tables with features that it does not k
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from planopt_assets.delta.row_changes import row_change
 from planopt_assets.model.data_file import Commit, DataFile
+from planopt_assets.model.table_properties import AUTO_COMPACT_SMALL
 
 if TYPE_CHECKING:
     from planopt_assets.delta.log_files import Json, LogFiles
@@ -89,12 +92,21 @@ def _commit(version: int, actions: Iterable[Json]) -> Commit:
         adds += [action["add"]] if action.get("add") else []
         removes += [action["remove"]] if action.get("remove") else []
     kept = {a["path"] for a in adds}  # with another deletion vector: the file itself stays
+    added_bytes = sum(a["size"] for a in adds)
     return Commit(
         version,
         info.get("inCommitTimestamp") or info.get("timestamp"),
         str(info.get("operation", "")),
         len(adds),
-        sum(a["size"] for a in adds),
+        added_bytes,
         sum(r["path"] not in kept for r in removes),
         data_change=any(a.get("dataChange", True) for a in (*adds, *removes)),
+        small_files=_most_small_files(adds),
+        row_change=row_change(info, added_bytes),
     )
+
+
+def _most_small_files(adds: Iterable[Json]) -> int:
+    small = (a for a in adds if a["size"] < AUTO_COMPACT_SMALL)
+    by_partition = Counter(tuple(sorted((a.get("partitionValues") or {}).items())) for a in small)
+    return max(by_partition.values(), default=0)

@@ -8,6 +8,7 @@ from planopt_assets.decide.prices import CPU_PER_FILE_NS
 from planopt_assets.maintain.retention import hazards
 from planopt_assets.model.data_file import TableLog
 from planopt_assets.model.table_facts import TableFacts
+from planopt_assets.model.table_properties import STATISTICS
 from planopt_assets.model.table_readiness import ReadinessFinding, TableReadiness
 
 MANY_SMALL = 8  # files too many; below it no query notices
@@ -16,7 +17,6 @@ SKEW = 10  # times the median partition
 SKEWED_BYTES = 64 * 1024**2
 CHECKPOINT_EVERY = 10  # Delta's own default
 LONG_TAIL = 2 * CHECKPOINT_EVERY
-STATISTICS = "delta.dataSkippingStatsColumns"
 
 
 def findings(

@@ -14,7 +14,8 @@ from planopt_assets.decide.materiality import HORIZON_DAYS
 from planopt_assets.maintain.layouts import Layout, layout_of_bins, scales_of
 from planopt_assets.maintain.predicates import AllOf, Compare, Test
 from planopt_assets.maintain.prices import MERGE_ROW_NS, SKIPPED_ROW_NS
-from planopt_assets.maintain.propose import Subject, filter_columns
+from planopt_assets.maintain.propose import filter_columns
+from planopt_assets.maintain.subject import Subject
 from planopt_assets.maintain.table_use import ScanUse
 from planopt_assets.maintain.workload_judge import QueryPairs, workload_pairs
 from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal

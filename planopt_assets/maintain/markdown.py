@@ -52,7 +52,8 @@ def proposal_markdown(proposal: LayoutProposal) -> str:
     """One proposal: why, what it costs, and what each query reads before and after."""
     even = "" if proposal.break_even_days is None else f" Break-even after {proposal.break_even_days:.1f} days."
     writers = f" Writers: {proposal.writers}." if proposal.writers else ""
-    lines = [f"**{proposal.describe()}** (`{proposal.id}`): {proposal.reason}.{even}{writers}"]
+    out = f" Locks out: {proposal.locks_out}." if proposal.locks_out else ""
+    lines = [f"**{proposal.describe()}** (`{proposal.id}`): {proposal.reason}.{even}{writers}{out}"]
     if proposal.expected:
         lines += ["", "| query | runs a day | files now | files then | MB now | MB then | CPU saved a run |"]
         lines += ["|---|---|---|---|---|---|---|"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planopt_assets.model.layout_proposal import LayoutAction
 from planopt_assets.model.table_facts import Protocol
+from planopt_assets.model.table_properties import ADDS_FEATURE
 from planopt_assets.model.workload import Mode, Table
 
 
@@ -42,6 +45,36 @@ def for_a_person(action: LayoutAction) -> str:
     if action != "properties":
         return ""
     return "those who write to the table pay for it, and no trial measures them: that is for a person to decide"
+
+
+def may_not_set(table: Table, protocol: Protocol, properties: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Why properties are not set, also on a person's word, and what to do: they would lock others out.
+
+    >>> orders, vectors = Table("orders", "/data/orders"), [("delta.enableDeletionVectors", "true")]
+    >>> may_not_set(orders, Protocol(1, 2), vectors)[0]
+    'software without the table feature `deletionVectors` could no longer read it or write to it'
+    >>> may_not_set(orders, Protocol(1, 2), [("delta.autoOptimize.autoCompact", "true")])
+    ('', '')
+    """
+    after = protocol_with(protocol, properties)
+    why = locked_out(protocol, after, table.features)
+    if not why:
+        return "", ""
+    added = ", ".join(sorted({*after.reader_features} - {*protocol.reader_features}))
+    return why, f"if nobody needs such software, write `features: [{added}]` below `{table.name}:`"
+
+
+def protocol_with(before: Protocol, properties: Sequence[tuple[str, str]]) -> Protocol:
+    """The protocol of a table once these properties are set.
+
+    >>> protocol_with(Protocol.of(1, 2), [("delta.enableDeletionVectors", "true")])
+    Protocol(min_reader=3, min_writer=7, reader_features=('deletionVectors',), writer_features=('appendOnly', \
+'deletionVectors', 'invariants'))
+    """
+    added = {ADDS_FEATURE[name] for name, value in properties if name in ADDS_FEATURE and value == "true"}
+    if added <= {*before.reader_features}:
+        return before
+    return Protocol.of(3, 7, {*before.reader_features, *added}, {*before.writer_features, *added})
 
 
 def locked_out(before: Protocol, after: Protocol, allowed: tuple[str, ...] = ()) -> str:

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from planopt_assets.maintain.file_sizes import compaction_bins, target_file_bytes
-from planopt_assets.maintain.findings import LONG_TAIL, MANY_SMALL, STATISTICS
-from planopt_assets.maintain.growth import Growth
+from planopt_assets.maintain.findings import LONG_TAIL, MANY_SMALL
+from planopt_assets.maintain.keep_properties import keeping
 from planopt_assets.maintain.layouts import (
     Layout,
     layout_of_bins,
@@ -23,51 +23,21 @@ from planopt_assets.maintain.prices import (
     CHECKPOINT_NS,
     COMMIT_NS,
     MERGE_ROW_NS,
-    ROW_BYTES,
     SMALLEST_SORTED,
     SORT_ROW_NS,
     STATISTICS_ROW_NS,
 )
+from planopt_assets.maintain.subject import Subject
 from planopt_assets.maintain.table_use import QueryUse
 from planopt_assets.maintain.weigh import Weighed, weigh
-from planopt_assets.model.data_file import DataFile
 from planopt_assets.model.layout_proposal import LayoutAction, LayoutProposal
 from planopt_assets.model.table_facts import TableFacts
-from planopt_assets.model.table_sample import TableSample
+from planopt_assets.model.table_properties import STATISTICS
 
 BETTER_THAN_MERGING = 1.1  # a sorted table has to be kept sorted: a little more than merging is not worth it
 AS_GOOD = 0.95  # of the best net gain: fewer columns and larger files win then
 FEWEST_SORTED = 4  # files: in fewer, sorting skips next to nothing, and is only another word for merging
 SINGLES, PAIRED = 4, 3  # columns that are tried alone, and in pairs
-OPTIMIZE_WRITE = "delta.autoOptimize.optimizeWrite"
-MANY_AT_ONCE = 4  # files of one append
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """All that proposals for a table are made of."""
-
-    facts: TableFacts
-    files: tuple[DataFile, ...]
-    sample: TableSample
-    uses: tuple[QueryUse, ...]
-    grown: Growth
-    cores: int
-    commits_since_checkpoint: int = 0
-    laid_out: bool = False  # by planopt, and not taken back
-
-    @property
-    def bytes(self) -> int:
-        return sum(f.bytes for f in self.files)
-
-    @property
-    def rows(self) -> int:
-        known = [f.rows for f in self.files if f.rows is not None]
-        return sum(known) if len(known) == len(self.files) else self.bytes // ROW_BYTES
-
-    @property
-    def row_bytes(self) -> float:
-        return max(1.0, self.bytes / max(1, self.rows))
 
 
 def filter_columns(uses: Sequence[QueryUse]) -> tuple[str, ...]:
@@ -80,9 +50,8 @@ def layout_proposals(subject: Subject) -> tuple[LayoutProposal, ...]:
     if not subject.files or not subject.uses:
         return ()
     found = [*_rewrites(subject), *([checkpoint] if (checkpoint := _checkpoint(subject)) else [])]
-    has_layout = subject.laid_out or any(p.rewrites for p in found)
-    if has_layout and (kept := _keep_it_so(subject)) is not None:
-        found.append(kept)
+    if subject.laid_out or any(p.rewrites for p in found):
+        return keeping(subject, found)
     return tuple(found)
 
 
@@ -273,26 +242,4 @@ def _checkpoint(subject: Subject) -> LayoutProposal | None:
         reason=f"{tail} commits follow the last checkpoint; a run in a new session reads each of them",
         arithmetic=(("commits", tail), ("cpu_ns_per_commit", COMMIT_NS), ("runs_per_day", runs)),
         evidence_ids=(facts.ref, *(use.observation_id for use in subject.uses)),
-    )
-
-
-def _keep_it_so(subject: Subject) -> LayoutProposal | None:
-    """Writers that leave many files at once: let each write merge its own."""
-    facts, at_once = subject.facts, subject.grown.files_per_append
-    if at_once is None or at_once < MANY_AT_ONCE or facts.property(OPTIMIZE_WRITE) == "true":
-        return None
-    return LayoutProposal(
-        facts.name,
-        facts.table_id,
-        facts.version,
-        "properties",
-        properties=((OPTIMIZE_WRITE, "true"),),
-        files_before=len(subject.files),
-        files_after=len(subject.files),
-        bytes_before=subject.bytes,
-        writers=f"every write shuffles its rows once more, and leaves about 1 file instead of {at_once:.0f}",
-        reason=f"an append leaves {at_once:.0f} files on average, so the debt comes back; Delta's auto compaction acts "
-        "only from 50 small files of one session on",
-        arithmetic=(("files_per_append", at_once),),
-        evidence_ids=(facts.ref,),
     )

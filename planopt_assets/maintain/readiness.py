@@ -20,7 +20,7 @@ from planopt_assets.model.table_readiness import (
     TableReadiness,
 )
 
-READINESS_VERSION = "3"
+READINESS_VERSION = "4"
 """Up when readiness or proposals say something else about the same table."""
 
 Uses = Mapping[str, tuple[str, ...]]

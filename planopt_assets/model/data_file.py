@@ -33,6 +33,15 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
+class RowChange:
+    """Rows that a DELETE, UPDATE or MERGE changed, and rows that it only wrote again: they were in the same files."""
+
+    changed_rows: int  # deleted and updated; inserted ones are no change
+    copied_rows: int
+    copied_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """What one commit added and removed; `data_change` False: a new layout of the same rows."""
 
@@ -43,6 +52,8 @@ class Commit:
     added_bytes: int = 0
     removed_files: int = 0
     data_change: bool = True
+    small_files: int = 0  # of those it added, the most in one partition; small as auto compaction has it
+    row_change: RowChange | None = None  # None: it changed no rows, or its writer does not tell
 
 
 @dataclass(frozen=True, slots=True)

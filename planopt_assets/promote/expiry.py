@@ -6,12 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from planopt_assets.model.observation import PlanArtifact
 from planopt_assets.model.table_layout import Layout
+from planopt_assets.model.table_properties import SET_BY_PLANOPT
 
 Layouts = Mapping[str, Layout]
 """Layout by table name. A table without a recorded layout is left out."""
 CLUSTERED = "clustered by"
-SET_BY_PLANOPT = frozenset({"delta.autoOptimize.optimizeWrite", "delta.dataSkippingStatsColumns"})
-"""Properties that come with a layout of planopt's own: the new version is validated again, and no policy is lost."""
 
 
 def expired(

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.report.columns import Cell, print_columns
+from planopt_assets.report.maintenance_actions import action_facts, action_lines
 from planopt_assets.report.terminal import console
 
 if TYPE_CHECKING:
@@ -65,10 +66,7 @@ def why_table_facts(standing: TableStanding, seen: Seen, known: Mapping[str, Rem
             for r in standing.history
         ],
         "verdicts": [_verdict(v) for v in standing.verdicts],
-        "actions": [
-            {"id": a.id, "action": a.action, "status": a.status, "reason": a.reason, "undo": a.undo}
-            for a in standing.actions
-        ],
+        "actions": [action_facts(a) for a in standing.actions],
     }
 
 
@@ -112,8 +110,7 @@ def print_why_table(facts: Mapping[str, Any]) -> None:
     for verdict in facts["verdicts"]:
         _print_verdict(verdict)
     for action in facts["actions"]:
-        undo = f"; undo: {action['undo']}" if action["undo"] else ""
-        out.print(f"\n{action['status']}  {action['action']}: {action['reason']}{undo}", markup=False, soft_wrap=True)
+        out.print("\n" + "\n           ".join(action_lines(action)), markup=False, soft_wrap=True)
 
 
 def _print_proposal(proposal: Mapping[str, Any]) -> None:
@@ -125,6 +122,8 @@ def _print_proposal(proposal: Mapping[str, Any]) -> None:
         out.print(f"           {said}", markup=False, soft_wrap=True)
     if proposal["writers"]:
         out.print(f"           writers: {proposal['writers']}", markup=False, soft_wrap=True)
+    if proposal["locks_out"]:
+        out.print(f"           locks out: {proposal['locks_out']}", markup=False, soft_wrap=True)
     rows = [
         (
             e["query_id"],

@@ -140,7 +140,7 @@ class TableFields(_Mapping):
     )
     features: list[FeatureName] = _field(
         [],
-        "Table features that a new layout may add. Software without them can no longer use the table.",
+        "Table features that planopt may add to it. Software without them can no longer use the table.",
         ["clustering"],
     )
     index: Permission = _field("deny", "Whether bloom filters may be written into its files.", "allow")

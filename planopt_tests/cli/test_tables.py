@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,8 @@ from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict, MeasuredRead
-from planopt_assets.store.codecs.maintaining import LAYOUT_VERDICTS, PROPOSALS
+from planopt_assets.model.maintenance_action import MaintenanceAction
+from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
 from planopt_assets.workload import load_workload
 from planopt_tests.cli.conftest import Planopt
 from planopt_tests.no_spark import no_spark
@@ -93,6 +96,46 @@ def test_why_shows_the_prediction_beside_what_was_measured(planopt: Planopt, fol
     assert "64 -> 3" in shown
     assert "error of the predicted files: +50% (median)" in shown
     assert "Z-order sales by shop" in planopt("tables").out
+
+
+def test_why_tells_of_each_action_who_did_it_what_it_changed_and_how_to_undo_it(planopt: Planopt, folder: Path) -> None:
+    run = Run(Workspace(load_workload(folder / "planopt.yaml"), no_spark), "run-1")
+    readiness(run, ["sales"])
+    facts = run.workspace.pins.facts("sales", str(folder / "data" / "sales"))
+    named = ("sales", facts.table_id, "compact", "applied", "compact sales into files of 32 MiB")
+    changed: dict[str, Any] = {"version_before": 6, "version_after": 7, "files_before": 1200, "files_after": 4}
+    undo: dict[str, Any] = {"undo": "planopt maintain sales --undo", "undo_until": datetime(2026, 8, 1, tzinfo=UTC)}
+    by_ada = MaintenanceAction(
+        *("mnt-1", *named), who="ada", bytes_rewritten=48_000_000, took_ns=12_300_000_000, **changed, **undo
+    )
+    refused = MaintenanceAction("mnt-2", *named[:3], "refused", "PLN-602 not allowed", error_code="PLN-602")
+    run.append("maintain", {ACTIONS: [by_ada, refused]})
+    one, two = planopt("why", "sales", "--json").facts["actions"]
+    assert (one["who"], two["who"], two["error_code"]) == ("ada", None, "PLN-602")
+    assert {name: one[name] for name in changed} == changed
+    assert (one["bytes_rewritten"], one["took_s"], one["undo"]) == (48_000_000, 12.3, "planopt maintain sales --undo")
+    assert (one["undo_until"], two["undo"], two["took_s"]) == ("2026-08-01T00:00:00+00:00", None, None)
+    said = planopt("why", "sales").out
+    assert "applied  compact: compact sales into files of 32 MiB" in said
+    assert f"by ada at {one['at']}: version 6 -> 7, files 1,200 -> 4, 48.0 MB rewritten, 12.3 s" in said
+    assert "undo: planopt maintain sales --undo (files are kept until 2026-08-01T00:00:00+00:00)" in said
+    assert f"by automation at {two['at']}\n" in said
+
+
+def test_why_says_who_could_no_longer_use_the_table(planopt: Planopt, folder: Path) -> None:
+    run = Run(Workspace(load_workload(folder / "planopt.yaml"), no_spark), "run-1")
+    readiness(run, ["sales"])
+    facts = run.workspace.pins.facts("sales", str(folder / "data" / "sales"))
+    vectors = LayoutProposal(
+        *("sales", facts.table_id, facts.version, "properties"),
+        properties=(("delta.enableDeletionVectors", "true"),),
+        writers="marks instead of copies",
+        locks_out="software without the table feature `deletionVectors` could no longer read it",
+        reason="many copies",
+    )
+    run.append("maintain", {PROPOSALS: [vectors]})
+    assert f"locks out: {vectors.locks_out}" in planopt("why", "sales").out
+    assert planopt("why", "sales", "--json").facts["proposals"][0]["locks_out"] == vectors.locks_out
 
 
 def test_the_plan_of_a_run_names_tables_that_were_never_looked_at(planopt: Planopt, folder: Path) -> None:

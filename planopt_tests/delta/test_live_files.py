@@ -11,6 +11,7 @@ from deltalake import DeltaTable, write_deltalake
 from planopt_assets.delta.live_files import live_files, recent_commits
 from planopt_assets.delta.log_files import LogFiles
 from planopt_assets.engine.delta.delta_log import read_table_facts
+from planopt_assets.model.data_file import RowChange
 from planopt_tests.engine.logs import ID, add, commit, metadata, table_of
 
 pytestmark = pytest.mark.fast
@@ -57,6 +58,37 @@ def test_commits_tell_what_writers_added_and_removed(table: Path) -> None:
     commits = recent_commits(LogFiles("t", str(table)), 5)
     assert [(c.added_files, c.removed_files) for c in commits] == [(2, 0)] * 4 + [(1, 1), (2, 0)]
     assert all(c.data_change and c.at_ms for c in commits)
+
+
+def test_commits_tell_the_small_files_of_one_partition(tmp_path: Path) -> None:
+    folder = table_of(tmp_path / "t")
+    sizes = {"p0": [10, 10, 64 * 2**20], "p1": [10, 64 * 2**20 - 1, 10]}  # the third file is not small
+    adds = [
+        {"add": {**add(f"{part}-{place}")["add"], "partitionValues": {"day": part}, "size": size}}
+        for part, found in sizes.items()
+        for place, size in enumerate(found)
+    ]
+    commit(folder, 1, *adds)
+    assert [c.small_files for c in recent_commits(LogFiles("t", str(folder)), 1)] == [0, 3]
+
+
+def test_commits_tell_rows_that_were_only_copied_where_their_writer_does(tmp_path: Path) -> None:
+    folder = table_of(tmp_path / "t")
+    merge = {"numTargetRowsUpdated": "2", "numTargetRowsDeleted": "1", "numTargetRowsCopied": "97"}
+    told = [
+        {"numDeletedRows": "1", "numCopiedRows": "9"},
+        {**merge, "numTargetRowsInserted": "1"},
+        {"numDeletedRows": "-1", "numCopiedRows": "0"},  # by the log alone: whole files
+        {"num_deleted_rows": 1, "num_copied_rows": 9},  # delta-rs
+    ]
+    for version, metrics in enumerate(told, start=1):
+        commit(folder, version, {"commitInfo": {"operation": "X", "operationMetrics": metrics}}, big(version))
+    found = [c.row_change for c in recent_commits(LogFiles("t", str(folder)), len(told))]
+    assert found == [None, RowChange(1, 9, 1000), RowChange(3, 97, 970), RowChange(0, 0, 0), None]
+
+
+def big(version: int) -> dict[str, dict[str, object]]:
+    return {"add": {**add(f"{version}.parquet")["add"], "size": 1000}}
 
 
 def test_a_file_that_got_a_deletion_vector_is_one_file_and_was_not_replaced(tmp_path: Path) -> None:

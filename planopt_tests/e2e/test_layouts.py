@@ -133,6 +133,29 @@ def test_a_checkpoint_needs_no_trial_and_properties_need_a_person(folder: Path, 
         undo_layout(last, "sales", who="ada")
 
 
+def test_deletion_vectors_need_a_person_and_the_word_of_the_workload_file(spark, folder: Path, run: Run) -> None:
+    sales, name = folder / "data" / "sales", "delta.enableDeletionVectors"
+    apply_layout(run, proposal_of(run))
+    made = maintained(workload(folder), "by_hand")
+    closed = new_run(made)
+    wish = only_log(closed, "properties", properties=((name, "true"),))
+    closed.append("propose", {PROPOSALS: [wish]})
+    before, expected = bytes_of(sales), rows(spark, sales)
+    (result,) = maintain(closed, ["sales"], who="ada")
+    assert "`deletionVectors` could no longer read it or write to it" in result.summary
+    assert bytes_of(sales) == before
+
+    allowed = replace(made, tables=tuple(replace(t, features=("deletionVectors",)) for t in made.tables))
+    assert maintain(new_run(allowed), ["sales"], who="ada")[0].changed
+    assert actions(new_run(allowed))[-1].undo == "planopt maintain sales --undo"
+    assert read_table_facts("sales", str(sales)).property(name) == "true"
+    spark.sql(f"DELETE FROM delta.`{sales}` WHERE id = {expected[0]['id']}")
+    undone = undo_layout(new_run(allowed), "sales", who="ada")
+    facts = read_table_facts("sales", str(sales))
+    assert (undone.status, facts.property(name), facts.protocol.min_reader) == ("undone", None, 3)
+    assert rows(spark, sales) == expected[1:]
+
+
 def test_nobody_writes_a_checkpoint_into_a_table_of_others(folder: Path) -> None:
     made = new_run(maintained(workload(folder), "never"))
     made.append("propose", {PROPOSALS: [only_log(made, "checkpoint")]})

@@ -70,6 +70,10 @@ def test_merging_is_proposed_with_what_each_query_saves_and_what_keeps_it_so(fee
     assert merge.break_even_days < 1
     assert (keep.action, dict(keep.properties)) == ("properties", {"delta.autoOptimize.optimizeWrite": "true"})
     assert "instead of 49" in keep.writers
+    assert dict(merge.arithmetic)["delta.autoOptimize.autoCompact"] == (
+        "not proposed: it is not sure to act: after the first write of a process it needs 50 small files in a "
+        "partition, and 0 of 3 appends leave so many, none more than 49"
+    )
 
 
 def test_what_was_proposed_leads_back_to_the_observations(feed: TableStanding) -> None:

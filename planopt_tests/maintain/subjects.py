@@ -7,7 +7,7 @@ from typing import Any
 
 from planopt_assets.maintain.growth import Growth
 from planopt_assets.maintain.predicates import AllOf, range_test
-from planopt_assets.maintain.propose import Subject
+from planopt_assets.maintain.subject import Subject
 from planopt_assets.maintain.table_use import QueryUse, ScanUse
 from planopt_assets.model.data_file import DataFile
 from planopt_assets.model.table_facts import Column, Protocol, TableFacts

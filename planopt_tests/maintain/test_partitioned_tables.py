@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from planopt_assets.maintain.propose import Subject, layout_proposals
+from planopt_assets.maintain.propose import layout_proposals
 from planopt_assets.maintain.readiness import table_readiness
+from planopt_assets.maintain.subject import Subject
 from planopt_assets.maintain.table_use import QueryUse
 from planopt_assets.model.data_file import DataFile, TableLog
 from planopt_tests.maintain.subjects import FILES, facts, subject, use

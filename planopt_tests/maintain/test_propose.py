@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from planopt_assets.maintain.growth import Growth
-from planopt_assets.maintain.propose import OPTIMIZE_WRITE, layout_proposals
+from planopt_assets.maintain.propose import layout_proposals
 from planopt_tests.maintain.subjects import facts, subject, use
 
 pytestmark = pytest.mark.fast
@@ -122,21 +122,6 @@ def test_a_column_that_arrives_in_order_needs_statistics_and_no_rewrite() -> Non
     assert (proposal.action, proposal.columns, proposal.bytes_rewritten) == ("statistics", ("day",), 0)
     assert [(e.files_before, e.files_after) for e in proposal.expected] == [(64, 1)]
     assert proposal.properties == (("delta.dataSkippingStatsColumns", "customer,day"),)
-
-
-def test_writers_that_leave_many_files_at_once_are_told_what_merging_costs_them() -> None:
-    rewrite, kept = layout_proposals(subject(use("sum_all"), grown=Growth(files_per_append=49.0)))
-    assert rewrite.action == "compact"
-    assert (kept.action, kept.properties) == ("properties", ((OPTIMIZE_WRITE, "true"),))
-    assert "shuffles its rows once more" in kept.writers
-    assert "50 small files" in kept.reason
-
-
-def test_properties_keep_a_layout_that_is_there_and_are_not_proposed_without_one() -> None:
-    large = subject(use("sum_all"), grown=Growth(files_per_append=49.0))
-    large = replace(large, files=tuple(replace(f, bytes=190_000_000, rows=8_000_000) for f in large.files[:4]))
-    assert layout_proposals(large) == ()
-    assert [p.action for p in layout_proposals(replace(large, laid_out=True))] == ["properties"]
 
 
 def test_files_that_come_back_shorten_what_a_compaction_is_worth() -> None:

@@ -99,7 +99,12 @@ def test_what_moves_no_file_is_no_layout(changes: Row) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("delta.autoOptimize.optimizeWrite", "true"), ("delta.dataSkippingStatsColumns", "id,day")],
+    [
+        ("delta.autoOptimize.optimizeWrite", "true"),
+        ("delta.autoOptimize.autoCompact", "true"),
+        ("delta.enableDeletionVectors", "true"),
+        ("delta.dataSkippingStatsColumns", "id,day"),
+    ],
 )
 def test_what_planopt_itself_sets_with_a_layout_ends_no_evidence(name: str, value: str) -> None:
     assert expired([seen()], [seen()], orders(), orders(properties=((name, value),))) == ""

@@ -24,7 +24,7 @@ from planopt_assets.errors import (
 from planopt_assets.loop.maintaining.half_done import is_half, taken_back
 from planopt_assets.loop.maintaining.records import keep_action
 from planopt_assets.loop.maintaining.remembering import proven_verdict
-from planopt_assets.maintain.permission import for_a_person, may_not_write
+from planopt_assets.maintain.permission import for_a_person, may_not_set, may_not_write
 from planopt_assets.maintain.retention import FILES, hours
 from planopt_assets.model.maintenance_action import ActionStatus, MaintenanceAction
 from planopt_assets.store.codecs.maintaining import ACTIONS
@@ -94,6 +94,8 @@ def _may_write(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> tuple[Ta
         )
     table: Table = run.workload.table(proposal.table)
     why, fix = may_not_write(table, run.workload.mode, by_hand=by_hand, unknown_features=writable(facts))
+    if not why:
+        why, fix = may_not_set(table, facts.protocol, proposal.properties)
     if why:
         raise MaintenanceRefused(why, where=where, fix=fix)
     return facts, pinned.location

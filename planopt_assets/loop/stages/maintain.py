@@ -22,7 +22,8 @@ from planopt_assets.loop.maintaining.remembering import memory, remembered
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.table_standing import of_last_look
 from planopt_assets.maintain.again import is_laid_out
-from planopt_assets.maintain.permission import for_a_person, may_not_write
+from planopt_assets.maintain.keep_properties import set_instead
+from planopt_assets.maintain.permission import for_a_person, may_not_set, may_not_write
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS, READINESS
 
 if TYPE_CHECKING:
@@ -151,14 +152,26 @@ def _whole(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
     done = {a.proposal_id for a in actions if a.applied}
     left = [p for p in open_proposals(run, table, proven=False) if p.id not in done]
     due = [p for p in left if p.action != "properties" or is_laid_out(actions)]
+    held = {p.id: _not_set(run, p, due) for p in due}
     if due and not apply:
-        words = "; ".join(p.describe() for p in due)
+        words = "; ".join(f"{p.describe()}{f' (not yet: {held[p.id]})' if held[p.id] else ''}" for p in due)
         return replace(result, summary=f"{result.summary}; proposed, and in need of no trial: {words}")
     for proposal in due:
-        action, words = _apply(run, proposal, who=who)
+        why = held[proposal.id]
+        action, words = (None, f"not applied: {why}") if why else _apply(run, proposal, who=who)
         words = f"applied: {proposal.describe()}" if action else f"{proposal.describe()}: {words}"
         result = replace(result, changed=result.changed or action is not None, summary=f"{result.summary}; {words}")
     return result
+
+
+def _not_set(run: Run, proposal: LayoutProposal, due: Sequence[LayoutProposal]) -> str:
+    """Why a property is not set, also on a person's word; empty if it may be. What else is due goes on without it."""
+    if other := set_instead(proposal, due):
+        return f"{other} is the same remedy for less"
+    pinned = next(t for t in run.workspace.tables if t.name == proposal.table)
+    facts = run.workspace.pins.facts(proposal.table, pinned.location)
+    why, fix = may_not_set(run.workload.table(proposal.table), facts.protocol, proposal.properties)
+    return f"{why} ({fix})" if why else ""
 
 
 def _apply(run: Run, proposal: LayoutProposal, *, who: str | None) -> tuple[MaintenanceAction | None, str]:
@@ -220,8 +233,8 @@ def _unfinished(run: Run, table: str) -> list[LayoutProposal]:
     proven = {found[p].layout_id for p in accepted if p in found}
     by_version = sorted(found.values(), key=lambda p: p.version)
     newest = {p.layout_id: p.id for p in by_version if p.layout_id in proven}  # an older verdict may be proof enough
-    properties = [p.id for p in by_version if p.action == "properties"]
-    due = accepted | set(newest.values()) | set(properties[-1:])
+    properties = {p.properties: p.id for p in by_version if p.action == "properties"}
+    due = accepted | set(newest.values()) | set(properties.values())
     return [found[p] for p in sorted(due - applied) if p in found]
 
 

@@ -21,9 +21,11 @@ from planopt_assets.maintain.again import is_indexed, is_laid_out, proposed_agai
 from planopt_assets.maintain.growth import growth
 from planopt_assets.maintain.index import index_proposal
 from planopt_assets.maintain.markdown import markdown, numbers
-from planopt_assets.maintain.propose import Subject, filter_columns, layout_proposals
+from planopt_assets.maintain.propose import filter_columns, layout_proposals
 from planopt_assets.maintain.readiness import table_readiness, unreadable
+from planopt_assets.maintain.subject import Subject
 from planopt_assets.maintain.table_use import table_use, used_columns
+from planopt_assets.maintain.writes import writes
 from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_assets.model.records import Edge
 from planopt_assets.model.table_readiness import TableReadiness
@@ -127,7 +129,8 @@ def _subject(
     folder = LogFiles(facts.name, facts.location).folder
     sample = table_sample(folder, facts, log.files, filter_columns(uses))
     grown = growth(log.commits, len(log.files), now_ms=now_ms)
-    return Subject(facts, log.files, sample, uses, grown, cores, log.commits_since_checkpoint)
+    tail = log.commits_since_checkpoint
+    return Subject(facts, log.files, sample, uses, grown, cores, tail, writes=writes(log.commits))
 
 
 def _cores(snapshot: Snapshot, observation_ids: set[str]) -> int:
