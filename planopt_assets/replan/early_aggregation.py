@@ -49,6 +49,8 @@ def early_aggregation(sql: str, columns_of: ColumnsOf) -> EarlyAggregation | Non
     >>> found.name(found.side), [key.parts for key in found.keys], len(found.moved)
     ('o', [('o', 'k')], 1)
     """
+    if "\\" in sql:  # a setting of Spark decides what it means in a string
+        return None
     try:
         tree = parsed(sql)
         defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
@@ -223,8 +225,8 @@ def _moved(block: SelectBlock, side: int, sides: _Sides, keys: dict[str, Referen
 
 
 def has_comment(text: str) -> bool:
-    """Whether a text may hold a comment, or an escape that is another one in another place."""
-    return "--" in text or "/*" in text or "\\" in text
+    """Whether a text may hold a comment, which would be lost or end in another place."""
+    return "--" in text or "/*" in text
 
 
 def _type(column: exp.Column, side: int, sides: _Sides) -> str | None:
