@@ -57,9 +57,9 @@ def early_aggregation(sql: str, columns_of: ColumnsOf) -> EarlyAggregation | Non
         found = [
             one
             for block in select_blocks(sql)
-            if (select := _same_select(block, tree)) is not None
+            if _agrees(block, tree)
             for side in ((1,) if block.is_left else (0, 1))
-            if (one := _of_side(block, side, select, defined, columns_of)) is not None
+            if (one := _of_side(block, side, defined, columns_of)) is not None
         ]
     except (NotCanonical, RecursionError):
         return None
@@ -99,17 +99,17 @@ def conjuncts(select: exp.Select) -> list[exp.Expr]:
     return found
 
 
-def _same_select(block: SelectBlock, tree: exp.Expr) -> exp.Select | None:
-    """The SELECT at this place in sqlglot's tree, if sqlglot reads the same clauses, join and aggregates."""
+def _agrees(block: SelectBlock, tree: exp.Expr) -> bool:
+    """Whether sqlglot reads the same clauses, join, conditions and aggregates at this place."""
     start = block.tokens[block.relations[0].name_end - 1].start
     for select in tree.find_all(exp.Select):
         source = select.args["from_"].this if select.args.get("from_") else None
         if isinstance(source, exp.Table) and source.this.meta.get("start") == start:
-            return select if _agrees(select, block) else None
-    return None
+            return _is_same(select, block)
+    return False
 
 
-def _agrees(select: exp.Select, block: SelectBlock) -> bool:
+def _is_same(select: exp.Select, block: SelectBlock) -> bool:
     joins, group = select.args.get("joins") or [], select.args.get("group")
     if not filled(select) <= _CLAUSES or len(joins) != 1 or (group is not None and filled(group) != {"expressions"}):
         return False
@@ -136,14 +136,13 @@ class _Sides:
     """The columns of both relations: which of them a name means, and its type."""
 
     def __init__(self, block: SelectBlock, defined: set[str], columns_of: ColumnsOf) -> None:
-        names = [block.text(r.start, r.name_end) for r in block.relations]
-        found = [columns_of(name) for name in names]
-        self.aliases = [relation.alias for relation in block.relations]
         if any(block.tokens[r.name_end - 1].text.lower() in defined for r in block.relations):
             raise NotCanonical("a relation may be a WITH")
+        found = [columns_of(block.text(r.start, r.name_end)) for r in block.relations]
+        self.aliases = [relation.alias for relation in block.relations]
         self.columns = [dict(columns) for columns in found if columns]
         every = {name for columns in self.columns for name in columns}
-        if len(self.columns) != len(names) or self.aliases[0] == self.aliases[1] or every & set(self.aliases):
+        if len(self.columns) != len(found) or self.aliases[0] == self.aliases[1] or every & set(self.aliases):
             raise NotCanonical("the columns of a relation are not known, or its name is not unique")
 
     def side(self, parts: Sequence[str]) -> int | None:
@@ -164,9 +163,7 @@ class _Sides:
         return self.columns[side].get(parts[-1]) if self.side(parts) == side else None
 
 
-def _of_side(
-    block: SelectBlock, side: int, select: exp.Select, defined: set[str], columns_of: ColumnsOf
-) -> EarlyAggregation | None:
+def _of_side(block: SelectBlock, side: int, defined: set[str], columns_of: ColumnsOf) -> EarlyAggregation | None:
     """The aggregation of this side, if everything that the block does with it can be done with its groups."""
     try:
         sides = _Sides(block, defined, columns_of)

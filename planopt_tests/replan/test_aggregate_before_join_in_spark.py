@@ -183,5 +183,6 @@ def test_types_are_those_that_the_session_tells(session, column: str, aggregate:
     session.sql(f"SELECT 1 AS k, {column} AS v").createOrReplaceTempView("o")
     text = f"SELECT c.k, {aggregate}(v) AS a FROM c JOIN o ON c.k = o.k GROUP BY c.k"
     assert rewrite(text, lambda name: table_columns(session, name)) is None
+    assert table_columns(session, "nobody") is None
     counted = text.replace(f"{aggregate}(", "count(")
     assert rewrite(counted, lambda name: table_columns(session, name)) is not None

@@ -72,10 +72,16 @@ def _rewritten(sql: str, policy: Policy, analysed: Callable[[str], DataFrame]) -
 
 
 def table_columns(session: SparkSession, name: str) -> dict[str, str] | None:
-    """The columns that a name has in a session: in lower case, with their types. None: two of them are not told apart.
+    """The columns that a name has in a session: in lower case, with their types.
 
+    None: it means nothing there by itself, as a name that a text defines, or two columns are not told apart.
     CHAR and VARCHAR are strings for Spark that it pads or checks: the type that was declared counts.
     """
-    fields = session.table(name).schema.fields
+    from pyspark.errors import AnalysisException
+
+    try:
+        fields = session.table(name).schema.fields
+    except AnalysisException:
+        return None
     columns = {f.name.lower(): f.metadata.get(_DECLARED, f.dataType.simpleString()) for f in fields}
     return columns if len(columns) == len(fields) else None
