@@ -26,14 +26,8 @@ from sqlglot import exp
 
 from planopt_assets.observe.sql.tokens import NotCanonical
 from planopt_assets.replan.column_types import ColumnsOf, no_columns
-from planopt_assets.replan.early_aggregation import (
-    EarlyAggregation,
-    condition,
-    conjuncts,
-    early_aggregation,
-    has_comment,
-    parsed,
-)
+from planopt_assets.replan.early_aggregation import EarlyAggregation, early_aggregation, has_comment
+from planopt_assets.replan.select_tree import condition, conjuncts, parsed
 
 PREFIX = "planopt_aggregate_"  # of the new columns
 
