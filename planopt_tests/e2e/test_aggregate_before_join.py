@@ -53,7 +53,7 @@ def tried(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Trie
     visits = {
         "member": pa.array(members, mask=draw.random(VISITS) < 0.01),
         "page": pa.array(np.arange(VISITS), mask=draw.random(VISITS) < 0.1),
-        "paid": pa.array(draw.integers(0, 1000, VISITS)).cast(pa.decimal128(15, 2)),
+        "paid": pa.array(draw.integers(0, 1000, VISITS).astype("int32")).cast(pa.decimal128(15, 2)),
         "score": pa.array(draw.random(VISITS)),
     }
     write_table(folder, "members", {"id": pa.array(np.arange(MEMBERS))})
