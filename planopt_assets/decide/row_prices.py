@@ -24,4 +24,5 @@ SPILL_BYTE_NS: Final = 1  # a byte of memory written to disk and read again; 1.9
 # Paid, at most. A change that avoids this work is credited with half of the price.
 BUILD_ROW_NS: Final = 600  # collecting one row on the driver and adding it to the broadcast table
 SHUFFLE_ROW_PAID_NS: Final = 300  # writing one row to a shuffle that was not there, and reading it
+GROUP_ROW_PAID_NS: Final = 500  # grouping one more row by a key
 HASH_ROW_NS: Final = 250  # adding one row to the table of a shuffled hash join

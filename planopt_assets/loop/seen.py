@@ -11,6 +11,9 @@ from planopt_assets.observe.plans.estimates import with_first_estimates, with_lo
 from planopt_assets.observe.pushdown.classify import classify
 from planopt_assets.observe.pushdown.thresholds import Thresholds
 from planopt_assets.observe.signals.collect import collect
+from planopt_assets.observe.signals.joins import Groupable
+from planopt_assets.replan.column_types import as_in_spark
+from planopt_assets.replan.early_aggregation import early_aggregation
 from planopt_assets.store.pruning_history import AT_LEAST, learned_thresholds
 
 if TYPE_CHECKING:
@@ -54,8 +57,27 @@ def explained(
         understood.udfs,
         execution.join_targets,
         understood.plan_dependent,
+        groupable_input(query.sql, facts),
     )
     return Seen(final, understood, outcomes, signals)
+
+
+def groupable_input(sql: str | None, facts: Sequence[TableFacts]) -> Groupable | None:
+    """The join input that a rewrite of the text could group first, by the columns that the tables have in their logs.
+
+    What the log says is enough to propose it. A policy that is applied asks the session again.
+    """
+    tables = {t.name.lower(): t for t in facts}
+    columns = {name: {c.name.lower(): c.length or as_in_spark(c.type) for c in t.columns} for name, t in tables.items()}
+    found = early_aggregation(sql, lambda name: columns.get(_plain(name))) if sql else None
+    if found is None:
+        return None
+    own, other = (tables[_plain(found.name(side))].name for side in (found.side, 1 - found.side))
+    return Groupable(own, other, found.block.is_left)
+
+
+def _plain(name: str) -> str:
+    return name.strip("`").lower()
 
 
 def thresholds_of(run: Run) -> Thresholds:

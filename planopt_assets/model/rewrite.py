@@ -13,6 +13,7 @@ class Rewrite(Part):
     """Known by its name; rewrites are applied in turn, so their order counts."""
 
     kind: ClassVar[str] = "rewrites"
+    whatever_the_size: ClassVar[tuple[str, ...]] = ("cnf",)  # rewrites that help whatever the size of the tables
     needs_text: ClassVar[bool] = True
 
     name: str
@@ -23,8 +24,8 @@ class Rewrite(Part):
 
     @property
     def depends_on(self) -> Dependence:
-        """On the text alone: it gives scans a predicate they can use, whatever their size."""
-        return Dependence("none")
+        """`cnf` only on the text: it gives scans a predicate they can use. Others on the sizes of all tables."""
+        return Dependence("none" if self.name in self.whatever_the_size else "all")
 
     @classmethod
     def read(cls, stored: Any) -> tuple[Rewrite, ...]:

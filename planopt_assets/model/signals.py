@@ -58,6 +58,7 @@ class JoinInput:
     tables: tuple[str, ...]  # registered tables behind it, sorted
     aggregated: bool = False  # an aggregation is between the join and its tables
     target: str = ""  # its name for a hint (`model/hint.py`); empty if no hint can reach it
+    groupable: bool = False  # the rewrite `aggregate_before_join` can group its rows before the join
 
 
 @dataclass(frozen=True, slots=True)

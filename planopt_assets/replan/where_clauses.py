@@ -120,7 +120,7 @@ class _Reader:
 
     def _joined(self, op: Literal["and", "or"], start: int, end: int) -> Condition | Leaf:
         word = T.OR if op == "or" else T.AND
-        cuts = [at for at in self._top(start, end) if self.tokens[at].token_type is word]
+        cuts = [at for at in outside_parentheses(self.tokens, start, end) if self.tokens[at].token_type is word]
         if not cuts:
             return self._joined("and", start, end) if op == "or" else self._part(start, end)
         parts: list[Condition | Leaf] = []
@@ -151,17 +151,18 @@ class _Reader:
             return False
         return closing(self.tokens, start) == end - 1
 
-    def _top(self, start: int, end: int) -> Iterator[int]:
-        """Positions outside parentheses and CASE, without the AND of a BETWEEN."""
-        depth, between = 0, 0
-        for at in range(start, end):
-            kind = self.tokens[at].token_type
-            opened = kind in (T.L_PAREN, T.L_BRACKET, T.CASE)
-            depth += opened - (kind in (T.R_PAREN, T.R_BRACKET, T.END))
-            if depth or opened:
-                continue
-            between += kind is T.BETWEEN
-            if kind is T.AND and between:
-                between -= 1
-            else:
-                yield at
+
+def outside_parentheses(tokens: Sequence[Token], start: int, end: int) -> Iterator[int]:
+    """Positions outside parentheses and CASE, without the AND of a BETWEEN."""
+    depth, between = 0, 0
+    for at in range(start, end):
+        kind = tokens[at].token_type
+        opened = kind in (T.L_PAREN, T.L_BRACKET, T.CASE)
+        depth += opened - (kind in (T.R_PAREN, T.R_BRACKET, T.END))
+        if depth or opened:
+            continue
+        between += kind is T.BETWEEN
+        if kind is T.AND and between:
+            between -= 1
+        else:
+            yield at

@@ -214,11 +214,20 @@ def test_what_a_rewrite_makes_of_a_text_goes_through_the_gate(
 ) -> None:
     escape = "SELECT reflect('java.lang.System', 'getProperty', 'user.home') AS home"
     monkeypatch.setattr(
-        "planopt_assets.engine.frames.policy_text.rewritten_sql", lambda sql, names: (escape if names else sql, ())
+        "planopt_assets.engine.frames.policy_text.rewritten_sql", lambda sql, names, _: (escape if names else sql, ())
     )
     with pytest.raises(SqlRefused):
         workspace.frame(GROUPED, 0, workspace.arm(Policy.of(rewrites=["escape"])))
     assert workspace.frame(GROUPED, 0, workspace.baseline).columns == ["city", "n"]
+
+
+def test_a_rewrite_that_changes_the_columns_of_the_result_is_not_applied(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "SELECT city, count(*) AS m FROM shops GROUP BY city"
+    monkeypatch.setattr("planopt_assets.engine.frames.policy_text.rewritten_sql", lambda *_: (other, ()))
+    with pytest.raises(PolicyNotApplied, match="other_name changes the columns of the result"):
+        workspace.frame(GROUPED, 0, workspace.arm(Policy.of(rewrites=["other_name"])))
 
 
 def test_a_rewrite_that_finds_nothing_is_not_applied(workspace: Workspace) -> None:

@@ -160,8 +160,13 @@ def test_hints_go_into_the_text() -> None:
         (HINTED, {"sql": "SELECT 1 FROM sales"}, "broadcast(join0.right shops) cannot be written into the text"),
         (HINTED, {"sql": None, "python": "m:f"}, "a Python query has no text for hints"),
         (Policy.of(rewrites=["no_such_rewrite"]), {}, "rewrite no_such_rewrite finds nothing to change"),
+        (
+            Policy.of(rewrites=["aggregate_before_join"]),
+            {},
+            "rewrite aggregate_before_join goes by the types of the tables at each run: use `tuned(…).sql`",
+        ),
     ],
-    ids=["no such join", "python", "idle rewrite"],
+    ids=["no such join", "python", "idle rewrite", "rewrite by types"],
 )
 def test_a_policy_no_text_can_carry_is_not_exported_in_any_form(
     policy: Policy, query: dict[str, Any], why: str

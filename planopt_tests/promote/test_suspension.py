@@ -34,6 +34,7 @@ JOIN = Join(
 )
 BROADCAST = Policy.of(hints=["broadcast(join0.right d)"])
 MERGED = Policy.of(hints=["merge(join0.right d)"])
+GROUPED_FIRST = Policy.of(rewrites=["aggregate_before_join"])
 
 
 def conditions(policy: Policy, proven: Circumstances = PROVEN) -> Conditions:
@@ -66,9 +67,13 @@ def test_a_partition_count_depends_on_all_tables_and_on_cores() -> None:
     assert conditions(FEWER).parts == (Condition("spark.sql.shuffle.partitions", ("days", "sales"), cores=True),)
 
 
-def test_a_scan_setting_depends_on_all_tables_and_a_rewrite_on_none() -> None:
+def test_a_scan_setting_depends_on_all_tables_and_a_rewrite_of_predicates_on_none() -> None:
     assert [c.tables for c in conditions(B).parts] == [("days", "sales")]
     assert conditions(Policy.of(rewrites=["cnf"])).parts == (Condition("cnf"),)
+
+
+def test_an_aggregation_before_a_join_depends_on_all_tables() -> None:
+    assert [c.tables for c in conditions(GROUPED_FIRST).parts] == [("days", "sales")]
 
 
 def test_a_hint_whose_join_is_not_in_the_plan_depends_on_all_tables() -> None:
@@ -94,6 +99,7 @@ def test_a_setting_of_the_policy_itself_is_no_condition() -> None:
         (BROADCAST, {"days": 100}, False),
         (BROADCAST, {"sales": 100}, True),
         (Policy.of(rewrites=["cnf"]), {"sales": 100, "days": 100}, True),
+        (GROUPED_FIRST, {"days": 100}, False),
     ],
 )
 def test_a_policy_is_suspended_when_what_it_depends_on_is_of_another_size(

@@ -12,10 +12,11 @@ from planopt_assets.replan.rewritten_sql import rewritten_sql
 pytestmark = pytest.mark.fast
 
 REWRITES = {
-    "doubled": lambda sql: f"{sql} {sql}",
-    "shouted": str.upper,
-    "nothing": lambda sql: None,
-    "the_same": lambda sql: sql,
+    "doubled": lambda sql, _: f"{sql} {sql}",
+    "shouted": lambda sql, _: sql.upper(),
+    "nothing": lambda sql, _: None,
+    "the_same": lambda sql, _: sql,
+    "by_type": lambda sql, columns_of: f"{sql} -- {columns_of('t')}",
 }
 
 
@@ -33,3 +34,8 @@ def test_rewrites_are_applied_in_turn() -> None:
 @pytest.mark.parametrize("name", ["nothing", "the_same", "unknown", "../secrets", "os.path"])
 def test_a_rewrite_that_changes_nothing_is_named(name: str) -> None:
     assert rewritten_sql("select 1", [name, "shouted"]) == ("SELECT 1", (name,))
+
+
+def test_a_rewrite_can_ask_for_the_columns_of_a_table() -> None:
+    assert rewritten_sql("select 1", ["by_type"], {"t": {"a": "int"}}.get) == ("select 1 -- {'a': 'int'}", ())
+    assert rewritten_sql("select 1", ["by_type"]) == ("select 1 -- None", ())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from planopt_assets.decide.answer import Answer
 from planopt_assets.decide.rules import (
+    aggregate_before_join,
     arrow_python_udf,
     broadcast_small_side,
     climb_pruning_ladder,
@@ -30,7 +31,7 @@ from planopt_assets.decide.rules import (
 )
 from planopt_assets.model.evidence import Evidence
 
-RULES_VERSION = 10
+RULES_VERSION = 11
 
 RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
     # First: the cost of shuffles limits what any later change can gain.
@@ -53,6 +54,8 @@ RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
     (coalesce_reads.NAME, coalesce_reads.coalesce_reads),
     # Independent of joins: inside one operator.
     (partial_aggregation.NAME, partial_aggregation.partial_aggregation),
+    # After the joins, as they are: fewer rows reach one of them. It is another text, so it goes with any setting.
+    (aggregate_before_join.NAME, aggregate_before_join.aggregate_before_join),
     # Scans: whole files first. A skipped file needs no rung of the ladder.
     (delta_scan_settings.NAME, delta_scan_settings.delta_scan_settings),
     # Before the ladder: no rung can use a predicate that is not pushed.

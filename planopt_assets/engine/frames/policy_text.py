@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from planopt_assets.engine.results.columns import columns_text
 from planopt_assets.errors import PolicyNotApplied
 from planopt_assets.replan.hinted_sql import hinted_sql
 from planopt_assets.replan.rewritten_sql import rewritten_sql
@@ -12,11 +13,13 @@ from planopt_assets.replan.rewritten_sql import rewritten_sql
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from planopt_assets.engine.frames.hints import JoinHints
     from planopt_assets.model.hint import Hint
     from planopt_assets.model.policy import Policy
+
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,7 @@ def policy_text(sql: str, policy: Policy, analysed: Callable[[str], DataFrame], 
     A hint is written into the text only where Spark then finds it on exactly the join it is for. Nothing is assumed:
     the hints of both analysed plans are compared. Where they are not as expected, all go into the plan.
     """
-    rewritten, idle = rewritten_sql(sql, policy.rewrites)
-    if idle:
-        raise PolicyNotApplied(
-            f"rewrite not applied: {idle[0]} leaves the text as it is", fix="decide again for the query as it is now"
-        )
+    rewritten = _rewritten(sql, policy, analysed)
     hints = policy.hints
     if not hints:
         return PolicyText(rewritten)
@@ -52,3 +51,37 @@ def policy_text(sql: str, policy: Policy, analysed: Callable[[str], DataFrame], 
         if joins.carried(analysed(written.sql)) == expected:
             return PolicyText(written.sql, left_out)
     return PolicyText(rewritten, hints)
+
+
+def _rewritten(sql: str, policy: Policy, analysed: Callable[[str], DataFrame]) -> str:
+    """The text with the policy's rewrites. Whatever they do, the result has the columns that it had."""
+    if not policy.rewrites:
+        return sql
+    before = analysed(sql)
+    rewritten, idle = rewritten_sql(sql, policy.rewrites, lambda name: table_columns(before.sparkSession, name))
+    if idle:
+        raise PolicyNotApplied(
+            f"rewrite not applied: {idle[0]} leaves the text as it is", fix="decide again for the query as it is now"
+        )
+    if columns_text(analysed(rewritten).schema) != columns_text(before.schema):
+        raise PolicyNotApplied(
+            f"rewrite not applied: {policy.rewrites[0]} changes the columns of the result",
+            fix="run the query as original",
+        )
+    return rewritten
+
+
+def table_columns(session: SparkSession, name: str) -> dict[str, str] | None:
+    """The columns that a name has in a session: in lower case, with their types.
+
+    None: it means nothing there by itself, as a name that a text defines, or two columns are not told apart.
+    CHAR and VARCHAR are strings for Spark that it pads or checks: the type that was declared counts.
+    """
+    from pyspark.errors import AnalysisException
+
+    try:
+        fields = session.table(name).schema.fields
+    except AnalysisException:
+        return None
+    columns = {f.name.lower(): f.metadata.get(_DECLARED, f.dataType.simpleString()) for f in fields}
+    return columns if len(columns) == len(fields) else None

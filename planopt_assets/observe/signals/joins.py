@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from planopt_assets.model.plan import PlanNode
-from planopt_assets.model.signals import Join, JoinInput
+from planopt_assets.model.signals import Join, JoinInput, SideName
 from planopt_assets.observe.plans.estimates import ROW_HEADER
 from planopt_assets.observe.signals.aggregations import is_aggregate
 from planopt_assets.observe.signals.join_text import is_join, join_text
@@ -16,11 +17,21 @@ from planopt_assets.observe.signals.tree import CACHED, Tree
 Targets = Mapping[int, tuple[str, str]]  # node -> hint names of its left and its right input
 
 _ID = re.compile(r"#\d+L?")
+_SIDES: tuple[SideName, SideName] = ("left", "right")
 _MOVED = ("Sort", "AQEShuffleRead", "Project", "BroadcastExchange", "ReusedExchange", "ColumnarToRow")
 _NOT_ESTIMATED = (*_MOVED, "Exchange")
 
 
-def joins(final: Tree, initial: Tree, targets: Targets) -> tuple[Join, ...]:
+@dataclass(frozen=True, slots=True)
+class Groupable:
+    """The join of a text whose one input may be grouped first: its table, and that of the other input."""
+
+    table: str
+    other: str
+    is_left: bool  # a LEFT JOIN, with this input on the right
+
+
+def joins(final: Tree, initial: Tree, targets: Targets, groupable: Groupable | None = None) -> tuple[Join, ...]:
     """Every join that ran, in plan order, matched with its join in the initial plan.
 
     Adaptive execution changes neither the inputs nor the keys of a join. So joins are matched by type, pairs of keys
@@ -34,7 +45,31 @@ def joins(final: Tree, initial: Tree, targets: Targets) -> tuple[Join, ...]:
     for node in _joins(final):
         same = planned.get(_signature(final, node), [])
         found.append(_join(final, node, initial, same.pop(0) if same else None, targets.get(node.index, ("", ""))))
-    return tuple(found)
+    return _with_groupable(found, groupable)
+
+
+def _with_groupable(found: Sequence[Join], groupable: Groupable | None) -> tuple[Join, ...]:
+    """The joins, with the groupable input marked; with none where several inputs could be the one that is meant."""
+    places = [
+        (number, side)
+        for number, join in enumerate(found)
+        for side in _SIDES
+        if groupable is not None and _is_meant(join, side, groupable)
+    ]
+    if len(places) != 1:
+        return tuple(found)
+    ((number, side),) = places
+    join, marked = found[number], replace(found[number].side(side), groupable=True)
+    join = replace(join, left=marked) if side == "left" else replace(join, right=marked)
+    return (*found[:number], join, *found[number + 1 :])
+
+
+def _is_meant(join: Join, side: SideName, groupable: Groupable) -> bool:
+    """Spark plans a LEFT JOIN as an inner one where WHERE keeps no row without a match."""
+    own, other = join.side(side), join.side("right" if side == "left" else "left")
+    kinds = ("Inner", "LeftOuter") if groupable.is_left and side == "right" else ("Inner",)
+    tables = (own.tables, other.tables) == ((groupable.table,), (groupable.other,))
+    return tables and join.kind in kinds and not own.aggregated and not (groupable.is_left and side == "left")
 
 
 def _joins(tree: Tree) -> Iterator[PlanNode]:

@@ -18,14 +18,15 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize import normalization_distance
 
 from planopt_assets.observe.sql.tokens import SPARK, NotCanonical
+from planopt_assets.replan.column_types import ColumnsOf, no_columns
 from planopt_assets.replan.where_clauses import Condition, Leaf, Where, where_clauses
 
 MAX_DISTANCE = 128
 MAX_CLAUSES = 3  # of one predicate; each is evaluated for every row that is read
 
 
-def rewrite(sql: str) -> str | None:
-    """The text with the new clauses added to its WHERE predicates. None if there is none to add.
+def rewrite(sql: str, _: ColumnsOf = no_columns) -> str | None:
+    """The text with the new clauses added to its WHERE predicates. None if there is none to add. No type matters.
 
     >>> rewrite("SELECT * FROM t WHERE (a = 1 AND f(x) > 2) OR (a = 3 AND g(y) > 2)")
     'SELECT * FROM t WHERE ((a = 1 AND f(x) > 2) OR (a = 3 AND g(y) > 2)) AND (a = 1 OR a = 3)'

@@ -10,7 +10,7 @@ import pytest
 from planopt_assets.model.plan import Estimate, Plan
 from planopt_assets.model.signals import Join, JoinInput
 from planopt_assets.observe.signals.join_text import is_join_kind, join_text, key_count
-from planopt_assets.observe.signals.joins import joins
+from planopt_assets.observe.signals.joins import Groupable, joins
 from planopt_assets.observe.signals.tree import Tree
 from planopt_tests.observe.join_shapes import recorded_run
 from planopt_tests.observe.signals.plans import tree
@@ -237,3 +237,49 @@ def test_which_operators_join(kind: str, is_one: bool) -> None:
 @pytest.mark.parametrize(("keys", "count"), [("", 0), ("a#0", 1), ("a#0, cast(b#1 as decimal(3,2)), c#2[1]", 3)])
 def test_keys_of_an_aggregation_are_counted(keys: str, count: int) -> None:
     assert key_count(f"HashAggregate(keys=[{keys}], functions=[sum(x#9)])") == count
+
+
+# An input that a rewrite can group first
+
+
+def grouped(kind: str = "LeftOuter", *, left: str = "shops", right: str = "sales", **text: Any) -> list[str]:
+    """The inputs that are marked, where a text groups `sales` before its join with `shops`."""
+    plan = f"""
+SortMergeJoin | SortMergeJoin [a#0], [b#1], {kind}
+  Scan parquet | table {left}
+  Scan parquet | table {right}
+"""
+    meant = Groupable(**{"table": "sales", "other": "shops", "is_left": True, **text})
+    found = joins(tree(plan), tree(plan, "initial"), {}, meant)
+    return [side for join in found for side in ("left", "right") if getattr(join, side).groupable]
+
+
+def test_the_input_that_a_text_can_group_first_is_marked() -> None:
+    assert grouped() == ["right"]
+    assert grouped("Inner") == ["right"]  # Spark needs no outer join where WHERE keeps no row without a match
+    assert grouped("Inner", left="sales", right="shops", is_left=False) == ["left"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "plan", "text"),
+    [
+        ("RightOuter", {}, {}),
+        ("LeftOuter", {}, {"is_left": False}),
+        ("Inner", {"left": "sales", "right": "shops"}, {}),
+        ("LeftOuter", {"right": "visits"}, {}),
+        ("Inner", {"left": "sales", "right": "sales"}, {"other": "sales", "is_left": False}),
+    ],
+    ids=["another kind", "outer where the text is inner", "the other side", "another table", "either side"],
+)
+def test_a_join_that_may_be_another_one_is_not_marked(kind: str, plan: dict[str, str], text: dict[str, Any]) -> None:
+    assert grouped(kind, **plan, **text) == []
+
+
+def test_of_two_such_joins_none_is_marked_nor_an_input_that_is_grouped_already() -> None:
+    one = "  SortMergeJoin | SortMergeJoin [a#0], [b#1], Inner\n    Scan parquet | table shops\n    "
+    two = "Union\n" + 2 * (one + "Scan parquet | table sales\n")
+    already = "Union\n" + one + "HashAggregate | HashAggregate(keys=[b#1])\n      Scan parquet | table sales\n"
+    for plan in (two, already):
+        found = joins(tree(plan), tree(plan, "initial"), {}, Groupable("sales", "shops", is_left=False))
+        assert found
+        assert not any(j.left.groupable or j.right.groupable for j in found)
