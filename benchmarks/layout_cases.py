@@ -1,6 +1,6 @@
 """Layouts end to end on tables made for it: what is found, proposed, proven and applied, and what that gains.
 
-  fed         appends of 49 files, each from a session of its own: what Delta's auto compaction never acts on
+  fed         appends of 49 files, each from a session of its own: too few for Delta's auto compaction to be sure to act
   selective   lookups in a table without any order; one column is filtered often and useless, one follows another
   full_scans  the same table, read whole: its files may be merged, and are never sorted
   net_gain    files are in the order of days; lookups by customer run often, a report by day runs rarely and may lose

@@ -12,7 +12,7 @@ from deltalake import write_deltalake
 
 CUSTOMERS, DAYS = 100_000, 64
 AT_ONCE = 49
-"""Files of one append: Delta's auto compaction acts from 50 small files of one session on."""
+"""Files of one append: Delta's auto compaction is sure to act only from 50 small files on."""
 
 
 @dataclass(frozen=True, slots=True)

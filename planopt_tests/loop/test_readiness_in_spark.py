@@ -29,7 +29,7 @@ QUERIES = [
 
 @pytest.fixture(scope="module")
 def feed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> TableStanding:
-    """Three appends of 49 files, each from a session of its own: what Delta's auto compaction never acts on."""
+    """Three appends of 49 files, each from a session of its own: auto compaction is not sure to act on them."""
     folder = tmp_path_factory.mktemp("feed")
     for part in range(3):
         frame = spark.newSession().range(part * 490, (part + 1) * 490, 1, 49)
