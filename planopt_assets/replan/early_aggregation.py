@@ -105,7 +105,7 @@ def _of_side(block: SelectBlock, side: int, defined: set[str], columns_of: Colum
         moved = _moved(block, side, sides, keys)
         for reference in block.references:
             _check_outside(reference, side, sides, keys, block.aliases)
-        sums = tuple(_sum(call, side, sides, block.aliases) for call in block.calls)
+        sums = tuple(_sum(call, side, sides, _hiding(call, block)) for call in block.calls)
     except NotCanonical:
         return None
     return EarlyAggregation(block, side, tuple(keys.values()), moved, sums)
@@ -172,6 +172,11 @@ def _check_outside(
     known = name in keys if of == side else of is not None or name in aliases
     if not known:
         raise NotCanonical("a column is used that the groups do not have")
+
+
+def _hiding(call: Call, block: SelectBlock) -> frozenset[str]:
+    """Aliases that could be meant instead of a column: in HAVING and ORDER BY, not in the SELECT list itself."""
+    return frozenset() if call.start < block.relations[0].start else block.aliases
 
 
 def _sum(call: Call, side: int, sides: _Sides, aliases: frozenset[str]) -> str | None:

@@ -151,6 +151,15 @@ def test_a_rewritten_text_is_not_rewritten_again() -> None:
     assert rewritten(changed) is None
 
 
+def test_an_alias_may_be_the_name_of_the_aggregated_column_in_the_select_list_only() -> None:
+    """There Spark looks for columns first. In HAVING and ORDER BY the alias could be meant."""
+    own_name = counted(aggregate="sum(o_total) AS o_total")
+    assert f"cast(sum({a(0)}) AS decimal(25,2)) AS o_total FROM" in str(rewritten(own_name))
+    assert rewritten(f"{own_name} ORDER BY c_custkey") is not None
+    for end in ("HAVING sum(o_total) > 1", "ORDER BY sum(o_total)", "ORDER BY o_total", "HAVING o_total > 1"):
+        assert rewritten(f"{own_name} {end}") is None
+
+
 # Refused: other aggregates
 
 

@@ -37,6 +37,7 @@ TEXTS = {
         "SELECT seg, sum(o.x) + count(*) * 2 AS n, CASE WHEN count(o.x) = 0 THEN 'none' ELSE max(o.s) END AS m "
         "FROM {join} GROUP BY seg HAVING count(*) > 1 AND max(o.day) IS NOT NULL ORDER BY n DESC, seg LIMIT 5"
     ),
+    "under their own names": "SELECT seg, sum(d) AS d, max(s) AS s, count(o.x) AS x FROM {join} GROUP BY seg",
     "ORDER BY": "SELECT c.k, count(*) AS n FROM {join} GROUP BY c.k ORDER BY count(o.x) DESC, sum(o.d), c.k LIMIT 5",
     "named outside": (
         "SELECT n, count(*) AS m FROM (SELECT c.k, count(o.x) FROM {join} GROUP BY c.k) AS g (k, n) GROUP BY n"
