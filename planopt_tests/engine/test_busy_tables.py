@@ -17,6 +17,7 @@ import pytest
 from deltalake import write_deltalake
 
 from planopt_assets.delta.log_files import LogFiles
+from planopt_assets.engine.delta import failures
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.delta.rewriting import rewrite
 from planopt_assets.engine.delta.undoing import restore
@@ -26,6 +27,12 @@ from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_tests.fresh_python import ROOT
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def two_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writers that never rest are in the way of each attempt, and a second one is as good as four."""
+    monkeypatch.setattr(failures, "ATTEMPTS", 2)
 
 
 def busy(folder: Path) -> tuple[Path, PinnedTable]:
