@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from planopt_assets.decide.knobs import knob
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import Jvm, jvm_of
 from planopt_assets.errors import KnobMistyped, KnobUnknown
 from planopt_assets.model.knob import UNSET, Knob
 
@@ -51,7 +51,7 @@ class KnobReader:
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._jvm = Jvm(session)
+        self._jvm = jvm_of(session)
         self._checked: set[str] = set()
         register_delta_settings(self._jvm)
         self._entries = self._jvm.scala_object("org.apache.spark.sql.internal.SQLConf")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.knobs import size_in_bytes
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import jvm_of
 from planopt_assets.engine.sessions.executors import Executors, wait_for_executors
 from planopt_assets.engine.sessions.knobs import READER_OPTIONS, register_delta_settings
 from planopt_assets.engine.user_job.user_session import applied_in
@@ -51,13 +51,13 @@ def _cores(spark: SparkSession) -> int:
 def _engine(spark: SparkSession) -> str | None:
     """The versions that really run: the Delta of the session's own jars, not of the Python package."""
     java: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
-    delta = Jvm(spark).scala_object("io.delta.package").VERSION()
+    delta = jvm_of(spark).scala_object("io.delta.package").VERSION()
     return release(f"delta {delta}, java {java.getProperty('java.version')}, spark {spark.version}")
 
 
 def _values(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
     """As the user has them: in a job inside a job, what the outer policy set is not the user's."""
-    register_delta_settings(Jvm(spark))  # `tuned` may be the first thing that a job does
+    register_delta_settings(jvm_of(spark))  # `tuned` may be the first thing that a job does
     outer, found = applied_in(spark), {}
     for name in names:
         value = spark.conf.get(name)
