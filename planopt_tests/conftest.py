@@ -152,15 +152,17 @@ def secrets_of_one_test() -> Iterator[None]:
 def spark() -> Iterator[SparkSession]:
     """The session every Spark test shares, made exactly as planopt makes it."""
     from planopt_assets.engine.sessions.session import open_session
+    from planopt_tests.java_names import names_asked_once
 
     blank = Workload("tests", Path("planopt.yaml"), "store", (), (), MASTER, tuple(sorted(SETTINGS.items())))
-    session = open_session(blank)
-    # As if a launcher had started this JVM: no test may end what the others share.
-    gateway: Any = session.sparkContext._gateway
-    process, gateway.proc = gateway.proc, None
-    yield session
-    gateway.proc = process
-    end(session)
+    with names_asked_once():
+        session = open_session(blank)
+        # As if a launcher had started this JVM: no test may end what the others share.
+        gateway: Any = session.sparkContext._gateway
+        process, gateway.proc = gateway.proc, None
+        yield session
+        gateway.proc = process
+        end(session)
 
 
 def end(session: SparkSession) -> None:
