@@ -49,6 +49,7 @@ class Jvm:
         self.java: Any = spark._jvm.java  # type: ignore[union-attr]
         self._new_array = spark.sparkContext._gateway.new_array  # type: ignore[union-attr]
         self._classes: dict[str, JavaObject] = {}
+        self._getters: dict[tuple[str, str], JavaObject] = {}
 
     def scala_object(self, name: str) -> Any:
         """The singleton of a Scala `object`, by its full name."""
@@ -64,6 +65,20 @@ class Jvm:
             loader = self.java.lang.Thread.currentThread().getContextClassLoader()
             self._classes[name] = self.Class.forName(name, True, loader)
         return self._classes[name]
+
+    def getter(self, owner: str, method: str) -> Any:
+        """A Scala function that calls a method without arguments: a sequence maps it over its items in one call."""
+        if (owner, method) not in self._getters:
+            found = self.cls(owner).getMethod(method, self.array(self.Class))
+            anything = self.cls("java.lang.Object")
+            called = (
+                self.MethodHandles.publicLookup()
+                .unreflect(found)
+                .asType(self.MethodType.methodType(anything, anything))
+            )
+            proxies = self.java.lang.invoke.MethodHandleProxies
+            self._getters[owner, method] = proxies.asInterfaceInstance(self.cls("scala.Function1"), called)
+        return self._getters[owner, method]
 
     @cached_property
     def Class(self) -> Any:  # noqa: N802  # as Java has it
