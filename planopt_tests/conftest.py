@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from planopt_assets.engine.sessions.thread_budget import limit_native_threads
 from planopt_assets.model import redaction
 from planopt_assets.model.workload import Budgets, Query, Table, Workload
 from planopt_tests.class_archive import java_options
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from planopt_tests.s3_server import S3
 
 os.environ.setdefault("JDK_JAVA_OPTIONS", java_options())
+# As in every process that measures. Pools of several threads take a tenth more CPU for small tables, and on busy cores
+# whatever is handed from thread to thread waits for its turn.
+limit_native_threads()
 # A shell ignores SIGINT for its background jobs. Dagster gives SIGTERM the same fate, and processes that tests start
 # inherit it: none of them could be ended.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -148,15 +152,17 @@ def secrets_of_one_test() -> Iterator[None]:
 def spark() -> Iterator[SparkSession]:
     """The session every Spark test shares, made exactly as planopt makes it."""
     from planopt_assets.engine.sessions.session import open_session
+    from planopt_tests.java_names import names_asked_once
 
     blank = Workload("tests", Path("planopt.yaml"), "store", (), (), MASTER, tuple(sorted(SETTINGS.items())))
-    session = open_session(blank)
-    # As if a launcher had started this JVM: no test may end what the others share.
-    gateway: Any = session.sparkContext._gateway
-    process, gateway.proc = gateway.proc, None
-    yield session
-    gateway.proc = process
-    end(session)
+    with names_asked_once():
+        session = open_session(blank)
+        # As if a launcher had started this JVM: no test may end what the others share.
+        gateway: Any = session.sparkContext._gateway
+        process, gateway.proc = gateway.proc, None
+        yield session
+        gateway.proc = process
+        end(session)
 
 
 def end(session: SparkSession) -> None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests, in portions, two at a time: that keeps two cores busy, and three at a time take as long. Long portions go
-# first, and the process that is done takes the next, so that both end at about the same time. A line tells when a portion
-# starts; its output is shown when it is done. Ends with 0 only if all pass.
+# first and short ones last, and the process that is done takes the next, so that both end at about the same time. A line
+# tells when a portion starts; its output is shown when it is done. Ends with 0 only if all pass.
 cd "$(dirname "$0")/.."
 # For the browser test. Elsewhere it is skipped with a reason: a test run does not ask for a password.
 if [[ $(id -u) == 0 ]] && ! command -v chromium >/dev/null && command -v apt-get >/dev/null; then
@@ -16,7 +16,9 @@ portions=(
   "-m spark --ignore planopt_tests/engine"
   "-m spark planopt_tests/engine"
   "-m e2e --ignore planopt_tests/e2e"
-  "-m fast"
+  "-m fast planopt_tests/cli planopt_tests/defs planopt_tests/loop"
+  "-m fast planopt_tests/store"
+  "-m fast --ignore planopt_tests/cli --ignore planopt_tests/defs --ignore planopt_tests/loop --ignore planopt_tests/store"
 )
 printf '%s\0' "${portions[@]}" | xargs -0 -P 2 -I {} bash -c '
   printf "%(%H:%M:%S)T started: pytest %s\n" -1 "$1"

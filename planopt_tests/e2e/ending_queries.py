@@ -24,11 +24,14 @@ def killed_under_a_candidate(spark):
     return spark.sql(COUNTED)
 """
 
-# 1,440 notes of 2 MB each in the buffers of two tasks, with the memory of `MEMORY`.
-HUNGRY = "SELECT sum(length(x)) AS n FROM (SELECT concat_ws('', collect_list(repeat(note, 1000000))) AS x FROM sales) t"
+# One note that is larger than all of `MEMORY`: there is nothing to collect first. The gate does not know the length.
+HUNGRY = "SELECT sum(length(repeat(note, 400000000 + int(id % 2)))) AS n FROM sales"
 MEMORY = "600m"
-# Spark computes it while it plans: the JVM runs out of memory and survives. The gate does not know the length.
+# Spark computes it while it plans: the JVM runs out of memory and survives.
 HUNGRY_CONSTANT = "SELECT length(repeat('x', length(space(1000)) * 1000000)) AS n"
-# Neither a task nor a planning thread looks up from a regular expression that backtracks without end.
-ENDLESS = "SELECT count(*) AS n FROM sales WHERE concat(repeat('a', 40 + int(id % 2)), 'b') RLIKE '^(.*a){25}$'"
+# Neither a task nor a planning thread looks up from a regular expression that backtracks without end. One row will do.
+ENDLESS = (
+    "SELECT count(*) AS n FROM sales "
+    "WHERE id >= 1799 AND concat(repeat('a', 40 + int(id % 2)), 'b') RLIKE '^(.*a){25}$'"
+)
 ENDLESS_CONSTANT = "SELECT concat(repeat('a', 40), 'b') RLIKE '^(.*a){25}$' AS m"

@@ -132,19 +132,32 @@ class Killed:
         return self.folder / "data" / "sales"
 
 
+# Points on one way: a process that gets to the last one has been at the others. It leaves a copy of its folder at each.
+ON_ONE_WAY: tuple[tuple[str, ...], ...] = (
+    tuple(LEFT),
+    ("between_commits",),
+    ("after_undo",),
+    ("after_property",),
+    ("before_commit", "after_commit"),
+)
+
+
 @pytest.fixture(scope="module")
 def deaths(spark, observed: Path, tried_layout: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Killed]:
-    """A `planopt maintain` for each workload, killed at its point; all on one Spark, which the last one takes along."""
+    """A `planopt maintain` for each way, killed at its end; all on one Spark, which the last one takes along."""
     assert {*LEFT, *(point for point, *_ in CHANGING.values())} == set(OF_LAYOUTS)
-    found, commands = dict[str, Killed](), list[list[str]]()
+    assert sorted(name for names in ON_ONE_WAY for name in names) == sorted([*LEFT, *CHANGING])
+    commands = list[list[str]]()
     before, expected = bytes_of(observed / "data" / "sales"), rows(spark, observed / "data" / "sales")
-    for name in (*LEFT, *CHANGING):
-        point, word, prepare = CHANGING.get(name, (name, "", workload_file))
-        folder = tmp_path_factory.mktemp(name)
-        shutil.copytree(tried_layout if name in CHANGING else observed, folder, dirs_exist_ok=True)
+    found = {name: Killed(tmp_path_factory.mktemp(name), before, expected) for name in (*LEFT, *CHANGING)}
+    for *passed, last in ON_ONE_WAY:
+        point, word, prepare = CHANGING.get(last, (last, "", workload_file))
+        folder = found[last].folder
+        shutil.copytree(tried_layout if last in CHANGING else observed, folder, dirs_exist_ok=True)
         prepare(folder)
-        commands.append([point, "maintain", "sales", *word.split(), "-w", str(workload_file(folder))])
-        found[name] = Killed(folder, before, expected)
+        kept = [f"{CHANGING.get(name, (name,))[0]}:{found[name].folder}" for name in passed]
+        words = ["maintain", "sales", *word.split(), "-w", str(workload_file(folder))]
+        commands.append([" ".join([*kept, point]), *words])
     done = lenient_planopt(json.dumps(commands), cwd=folder, module="planopt_tests.promote.forking_planopt")
     ended = [*map(int, done.stdout.split()), done.returncode]
     assert ended == [EXIT_CODE] * len(commands), (done.stdout, done.stderr)

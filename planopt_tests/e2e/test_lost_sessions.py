@@ -12,11 +12,11 @@ import pytest
 from planopt_assets.loop.run import read_standings
 from planopt_assets.loop.standing import Standing
 from planopt_assets.workload import load_workload
-from planopt_tests.cli.test_cli import NO_JAVA
 from planopt_tests.conftest import make_tables, write_workload_file
 from planopt_tests.e2e.ending_queries import HUNGRY, MEMORY, PYTHON
 from planopt_tests.promote.lenient_planopt import lenient_planopt as planopt
 from planopt_tests.stored_rows import StoredRows
+from planopt_tests.without_java import without_java
 
 pytestmark = pytest.mark.e2e
 
@@ -31,9 +31,11 @@ QUERIES = f"""
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = make_tables(tmp_path_factory.mktemp("lost"))
+    folder = make_tables(tmp_path_factory.mktemp("lost"), files=1)
     (folder / "ending.py").write_text(PYTHON)
-    file = write_workload_file(folder, QUERIES, mode="auto", extra="allow_python: true\n")
+    # One candidate for each query: every one for `tempting` costs a session.
+    extra = "allow_python: true\nknobs: {allow: [spark.sql.shuffle.partitions]}\n"
+    file = write_workload_file(folder, QUERIES, mode="auto", extra=extra)
     file.write_text(file.read_text().replace("spark.driver.memory: 2g", f"spark.driver.memory: {MEMORY}"))
     return folder
 
@@ -51,7 +53,7 @@ def standings(folder: Path, done: subprocess.CompletedProcess[str]) -> dict[str,
 
 def steps(folder: Path, *queries: str) -> dict[str, Any]:
     """What the next run would do in observe, by query; without Java, for plan needs none."""
-    told = planopt("plan", *queries, "--json", cwd=folder, env=NO_JAVA)
+    told = without_java("plan", *queries, "--json", cwd=folder)
     return {q["id"]: q["steps"]["observe"] for q in json.loads(told.stdout)["queries"]}
 
 
@@ -94,7 +96,7 @@ def test_the_next_run_leaves_it_alone_until_a_person_names_it(folder: Path, stan
         "by_shop": "done",
     }
     assert told["hungry"]["why"].startswith("left alone: PLN-215 query hungry: the query ended the Spark session")
-    again = planopt("run", "--json", cwd=folder, env=NO_JAVA)
+    again = without_java("run", "--json", cwd=folder)
     assert json.loads(again.stdout)["nothing_to_do"] is True
     assert steps(folder, "killed")["killed"]["need"] == "needed"
 

@@ -38,7 +38,8 @@ class Context:
     def addJobTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
         self.tags.append(f"{threading.current_thread().name}: {tag}")
 
-    def getConf(self) -> dict[str, str]:  # noqa: N802 - Spark's name
+    @property
+    def _conf(self) -> dict[str, str]:
         return self.settings
 
     def setLocalProperty(self, name: str, value: str | None) -> None:  # noqa: N802 - Spark's name

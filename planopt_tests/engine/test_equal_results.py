@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from planopt_assets.engine.workspace import Workspace
@@ -15,7 +16,7 @@ from planopt_assets.model.arm import Arm
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.verdict import Judgement
-from planopt_assets.model.workload import Query, Workload
+from planopt_assets.model.workload import Query
 from planopt_tests.conftest import workload_of
 from planopt_tests.lenient import LENIENT
 
@@ -28,20 +29,27 @@ Tamper = Callable[[DataFrame], DataFrame]
 class TamperedWorkspace(Workspace):
     """Runs every query as it is, but changes what the candidate returns."""
 
-    def __init__(self, workload: Workload, tamper: Tamper) -> None:
-        super().__init__(workload)
-        self._tamper = tamper
+    tamper: Tamper
 
     def frame(self, query: Query, binding: int, arm: Arm) -> DataFrame:
         frame = super().frame(query, binding, arm)
-        return frame if arm == self.baseline else self._tamper(frame)
+        return frame if arm == self.baseline else self.tamper(frame)
 
 
-def verdict_of(tables: Path, sql: str, tamper: Tamper = lambda frame: frame) -> Judgement:
-    query = Query("q", sql=sql)
-    workspace = TamperedWorkspace(workload_of(tables, [query]), tamper)
+@pytest.fixture(scope="module")
+def workspace(spark: SparkSession, unchanging_tables: Path) -> TamperedWorkspace:
+    """One for all cases, with two sessions: that of the queries, and that of the candidate."""
+    return TamperedWorkspace(workload_of(unchanging_tables, []))
+
+
+NUMBERS = itertools.count()
+
+
+def verdict_of(workspace: TamperedWorkspace, sql: str, tamper: Tamper = lambda frame: frame) -> Judgement:
+    query = Query(f"q{next(NUMBERS)}", sql=sql)
+    workspace.tamper = tamper
     observed = workspace.execute(query, 0, workspace.baseline, timeout_s=60).digest
-    candidate = Candidate("q", CANDIDATE, (), True, "", "", "", "", "")
+    candidate = Candidate(query.id, CANDIDATE, (), True, "", "", "", "", "")
     experiment = Experiment(
         workspace, query, [candidate], [observed], trial_prefix="tri", run_deadline=float("inf"), rules=LENIENT
     )
@@ -77,8 +85,8 @@ MOVED = [  # what, before, after: all of them have the same names and types
 ]
 
 
-def test_the_same_result_is_accepted(spark, unchanging_tables: Path) -> None:
-    verdict = verdict_of(unchanging_tables, GROUPS)
+def test_the_same_result_is_accepted(workspace: TamperedWorkspace) -> None:
+    verdict = verdict_of(workspace, GROUPS)
     assert (verdict.outcome, verdict.results_equal) == ("accept", True)
 
 
@@ -184,9 +192,9 @@ def test_the_same_result_is_accepted(spark, unchanging_tables: Path) -> None:
     ],
 )
 def test_another_result_is_rejected(
-    spark, unchanging_tables: Path, what: str, sql: str, tamper: Tamper, words: str
+    workspace: TamperedWorkspace, what: str, sql: str, tamper: Tamper, words: str
 ) -> None:
-    verdict = verdict_of(unchanging_tables, sql, tamper)
+    verdict = verdict_of(workspace, sql, tamper)
     assert (verdict.outcome, verdict.results_equal) == ("reject", False), what
     assert words in verdict.reason
 
@@ -242,13 +250,13 @@ def test_another_result_is_rejected(
     ],
 )
 def test_what_is_the_same_to_a_reader_is_accepted(
-    spark, unchanging_tables: Path, what: str, sql: str, tamper: Tamper
+    workspace: TamperedWorkspace, what: str, sql: str, tamper: Tamper
 ) -> None:
-    assert verdict_of(unchanging_tables, sql, tamper).outcome == "accept", what
+    assert verdict_of(workspace, sql, tamper).outcome == "accept", what
 
 
 @pytest.mark.parametrize("sql", ["SELECT id, rand() AS r FROM sales", "SELECT id FROM sales ORDER BY rand() LIMIT 5"])
-def test_a_query_that_varies_by_itself_is_inconclusive(spark, unchanging_tables: Path, sql: str) -> None:
-    verdict = verdict_of(unchanging_tables, sql)
+def test_a_query_that_varies_by_itself_is_inconclusive(workspace: TamperedWorkspace, sql: str) -> None:
+    verdict = verdict_of(workspace, sql)
     assert verdict.outcome == "inconclusive"
     assert "varies from run to run" in verdict.reason

@@ -60,8 +60,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def workspace(spark: SparkSession, folder: Path) -> Workspace:
+    """One for all: each set of settings has a session of its own, and no test leaves anything in it."""
+    return new_workspace(folder)
+
+
+def new_workspace(folder: Path) -> Workspace:
     return Workspace(workload_of(folder, [GROUPED, FRAME], allow_python=True))
 
 
@@ -210,8 +215,9 @@ def test_the_authors_own_hint_stays(workspace: Workspace) -> None:
 
 
 def test_what_a_rewrite_makes_of_a_text_goes_through_the_gate(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    workspace = new_workspace(folder)
     escape = "SELECT reflect('java.lang.System', 'getProperty', 'user.home') AS home"
     monkeypatch.setattr(
         "planopt_assets.engine.frames.policy_text.rewritten_sql", lambda sql, names, _: (escape if names else sql, ())

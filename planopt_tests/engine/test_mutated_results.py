@@ -43,7 +43,8 @@ class Drawn:
         self.changed = random.sample(changes, min(CHANGED, len(changes)))
         equal = [tuple(the_same(kind, v) for kind, v in zip(self.types, row, strict=True)) for row in self.rows]
         self.equal: list[Rows] = [self.rows[::-1], equal, random.sample(equal, ROWS)]
-        self.frame = self._frame(spark, [self.rows, *self.equal, *self.changed])
+        # Kept: whoever asks for one result would have thousands of literals planned and evaluated again.
+        self.frame = self._frame(spark, [self.rows, *self.equal, *self.changed]).localCheckpoint()
         self.schema = self.frame.drop("result").schema
         found = self.frame.groupBy("result").agg(*digest_metrics(self.schema)).collect()
         self.digests: dict[int, Digest] = {row["result"]: digest_of(row.asDict(), self.schema) for row in found}

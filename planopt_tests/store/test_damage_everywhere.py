@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from planopt_assets.store.opened import DECIDING
 from planopt_assets.store.repair import repair
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.snapshot import Snapshot
-from planopt_tests.store.damage_everywhere import Case, Everywhere, at
+from planopt_tests.store.damage_everywhere import Case, Everywhere
 from planopt_tests.store.whole_store import IN_FORCE
 
 SAMPLE = 16
@@ -85,25 +84,28 @@ PEOPLE = {query_id: IN_FORCE[query_id] for query_id in ("pinned", "rolled_back")
 FIELDS = [name for name in TABLES["active_policies"].names if name != "schema_version"]  # a newer one is refused
 
 
-def replaced(workload: Workload, store: Path, column: str, value: Any) -> Workload:
+def replaced(everywhere: Everywhere, store: Path, column: str, value: Any) -> Workload:
     """A copy of the store in which somebody edited the last generations of both people."""
-    shutil.rmtree(store, ignore_errors=True)
-    shutil.copytree(workload.store, store)
-    schema = TABLES["active_policies"]
-    rows = Snapshot(workload.store, workload.name).table("active_policies").to_pylist()
+    edited, schema = everywhere.copied(store), TABLES["active_policies"]
+    rows = Snapshot(edited.store, edited.name).table("active_policies").to_pylist()
     for row in rows:
         if row["generation"] == 2:
             row[column] = value
     write_deltalake(store / "active_policies", pa.Table.from_pylist(rows, schema=schema), mode="overwrite")
-    return at(workload, store)
+    return edited
 
 
 @pytest.mark.fast
 @pytest.mark.parametrize("column", FIELDS)
 def test_each_field_of_a_promotion(everywhere: Everywhere, tmp_path: Path, column: str) -> None:
+    with everywhere.whole_tables_looked_at_once():
+        _each_value(everywhere, tmp_path / "edited", column)
+
+
+def _each_value(everywhere: Everywhere, store: Path, column: str) -> None:
     fitting = [v for v in OTHER_VALUES if _fits(v, TABLES["active_policies"].field(column).type)]
     for value in fitting:
-        edited = replaced(everywhere.workload, tmp_path / "edited", column, value)
+        edited = replaced(everywhere, store, column, value)
         for query_id, policy in PEOPLE.items():
             found = read_in_force(edited, query_id, timeout_s=600.0)
             if found.failure is None:

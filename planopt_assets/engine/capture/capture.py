@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import jvm_of
 from planopt_assets.engine.jvm.plan_walk import PlanWalk, Walked
 from planopt_assets.engine.jvm.questions import Questions
 from planopt_assets.engine.jvm.scan_walk import AskedScan, ScanWalk
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from py4j.java_gateway import JavaObject
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 
 _MOST_TASKS = 1000
+_WALKS: WeakKeyDictionary[SparkContext, tuple[PlanWalk, ScanWalk]] = WeakKeyDictionary()
 
 
 class PlanReading(NamedTuple):
@@ -33,18 +36,27 @@ class PlanReading(NamedTuple):
     metrics: dict[int, int]
 
 
+def _walks(spark: SparkSession) -> tuple[PlanWalk, ScanWalk]:
+    """Their questions take thousands of calls to build, and are the same in all sessions of an application."""
+    context = spark.sparkContext
+    found = _WALKS.get(context)
+    if found is None:
+        questions = Questions(jvm_of(spark))
+        found = _WALKS[context] = PlanWalk(questions), ScanWalk(questions)
+    return found
+
+
 class Capture:
     """Plan trees and stage counters of one Spark application, as plain data."""
 
     def __init__(self, spark: SparkSession, tables: Mapping[str, str]) -> None:
-        self.jvm = Jvm(spark)
+        self.jvm = jvm_of(spark)
         self.tables = tables  # location -> registered name; grows with the arms of the workspace it belongs to
         self._status = spark.sparkContext.statusTracker()
         self._context: Any = spark.sparkContext._jsc.sc()
         self._plan_info = self.jvm.scala_object("org.apache.spark.sql.execution.SparkPlanInfo")
         self._maximum = self.jvm.array(self.jvm.root.double, 1.0)  # the quantile that is the largest value
-        questions = Questions(self.jvm)
-        self._walk, self._scans = PlanWalk(questions), ScanWalk(questions)
+        self._walk, self._scans = _walks(spark)
 
     def plan(self, executed_plan: JavaObject, phase: str) -> Plan:
         """The current physical plan: `initial` before execution, `final` after it, with its metrics."""
@@ -112,7 +124,7 @@ class Capture:
     def tasks(self, stages: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         """Every task of these stages, up to 1,000 per stage."""
         store = self._context.statusStore()
-        held = self.jvm.java.util.ArrayList()
+        held = self.jvm.ArrayList()
         for stage in sorted(stages, key=lambda s: int(s["stageId"])):
             held.add(store.taskList(stage["stageId"], stage["attemptId"], _MOST_TASKS))
         return list(self.jvm.to_python(held))
@@ -141,7 +153,7 @@ class Capture:
         from py4j.protocol import Py4JJavaError
 
         store = self._context.statusStore()
-        attempts = self.jvm.java.util.ArrayList()
+        attempts = self.jvm.ArrayList()
         for stage in stages:
             try:
                 attempts.add(store.lastStageAttempt(stage))

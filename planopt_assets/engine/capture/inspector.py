@@ -77,5 +77,5 @@ class Inspector:
 
     def _rulepack(self, session: SparkSession) -> Rulepack:
         if session not in self._rulepacks:
-            self._rulepacks[session] = rulepack(session)
+            self._rulepacks[session] = rulepack(session, self._capture.jvm)
         return self._rulepacks[session]

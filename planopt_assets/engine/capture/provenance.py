@@ -6,6 +6,7 @@ import platform
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.jvm.bridge import each
+from planopt_assets.engine.jvm.started_with import started_with
 from planopt_assets.engine.sessions.executors import Executors
 from planopt_assets.engine.sessions.python_workers import without_own_defaults, workers_in_force
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from planopt_assets.engine.jvm.bridge import Jvm
+
+_RULE = "org.apache.spark.sql.catalyst.rules.Rule"
 
 
 def planning_environment(session: SparkSession, jvm: Jvm) -> PlanningEnvironment:
@@ -44,33 +47,34 @@ def _environment(session: SparkSession) -> dict[str, str]:
         "python": platform.python_version(),
         "master": str(context.master).split("://")[0],  # without the host, which does not shape plans
         "cores": str(Executors(session).cores),
-        "driver_memory": context.getConf().get("spark.driver.memory", "1g"),
-        "executor_memory": context.getConf().get("spark.executor.memory", "1g"),
-        "executor_cores": context.getConf().get("spark.executor.cores", ""),
+        "driver_memory": started_with(context, "spark.driver.memory") or "1g",
+        "executor_memory": started_with(context, "spark.executor.memory") or "1g",
+        "executor_cores": started_with(context, "spark.executor.cores") or "",
     }
 
 
-def rulepack(session: SparkSession) -> Rulepack:
+def rulepack(session: SparkSession, jvm: Jvm) -> Rulepack:
     """Analyzer, optimizer, planner, preparation and adaptive rules, as this session applies them.
 
     Only an adaptive plan holds the adaptive rules. So a query with a shuffle is planned for it; nothing runs.
     """
     state: Any = session._jsparkSession.sessionState()
     execution: Any = session.range(1).repartition(2)._jdf.queryExecution()
-    batches: list[tuple[str, tuple[str, ...]]] = []
+    rule_name, class_of = jvm.getter(_RULE, "ruleName"), jvm.getter("java.lang.Object", "getClass")
+    batches: list[tuple[str, Any]] = []
     for phase, rules in (("analyze", state.analyzer()), ("optimize", state.optimizer())):
-        batches += [
-            (f"{phase}: {batch.name()}", tuple(r.ruleName() for r in each(batch.rules())))
-            for batch in each(rules.batches())
-        ]
-    strategies = tuple(s.getClass().getName() for s in each(state.planner().strategies()))
-    batches.append(("plan: strategies", strategies))
-    batches.append(("prepare: preparations", tuple(r.ruleName() for r in each(execution.preparations()))))
+        batches += [(f"{phase}: {batch.name()}", batch.rules().map(rule_name)) for batch in each(rules.batches())]
+    class_names = state.planner().strategies().map(class_of).map(jvm.getter("java.lang.Class", "getName"))
+    batches.append(("plan: strategies", class_names))
+    batches.append(("prepare: preparations", execution.preparations().map(rule_name)))
     executed = execution.executedPlan()
     if executed.nodeName() == "AdaptiveSparkPlan":
         for field in ("queryStagePreparationRules", "queryStageOptimizerRules"):
-            batches.append((f"adapt: {field}", tuple(r.ruleName() for r in each(_field(executed, field)))))
-    return Rulepack(tuple(batches))
+            batches.append((f"adapt: {field}", _field(executed, field).map(rule_name)))
+    held = jvm.ArrayList()
+    for _, names in batches:
+        held.add(names)
+    return Rulepack(tuple((name, tuple(names)) for (name, _), names in zip(batches, jvm.to_python(held), strict=True)))
 
 
 def planning(written: JavaObject, executed: JavaObject, jvm: Jvm) -> Planning:

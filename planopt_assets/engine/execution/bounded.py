@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from planopt_assets.engine.jvm.started_with import started_with
 from planopt_assets.errors import QueryHangs, QueryOutdone, QueryTimedOut
 
 _CANCEL_EVERY_S = 0.2  # a cancel sent before a job exists is lost: repeat it
@@ -99,7 +100,7 @@ class _Worker(threading.Thread, Generic[T]):
                 self._java_thread = self._context._jvm.java.lang.Thread.currentThread()
                 self._context.addJobTag(self._job_tag)
                 # A pool is a property of a thread. Without one it is None, and Spark takes its own.
-                self._context.setLocalProperty(POOL, self._context.getConf().get(POOL))
+                self._context.setLocalProperty(POOL, started_with(self._context, POOL))
             self._result.append(self._work(self.step))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised again where the work was asked for
             self.error = error

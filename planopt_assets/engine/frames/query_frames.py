@@ -13,7 +13,7 @@ from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import PolicyText, policy_text
 from planopt_assets.engine.gate.sql_gate import analysis_gate, parse_gate
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import jvm_of
 from planopt_assets.errors import PlanoptError, PolicyNotApplied, QueryFailed, SqlRefused
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class QueryFrames:
         self._joins = None
 
     def _join_hints(self, session: SparkSession) -> JoinHints:
-        self._joins = self._joins or JoinHints(Jvm(session))
+        self._joins = self._joins or JoinHints(jvm_of(session))
         return self._joins
 
     def _of_callable(self, session: SparkSession, query: Query, binding: int, arm: Arm) -> DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import orjson
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from py4j.java_gateway import JavaObject
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 
@@ -23,13 +25,31 @@ def each(sequence: Any) -> Iterator[Any]:
     return (sequence.apply(i) for i in range(sequence.size()))
 
 
+_OF_APPLICATIONS: WeakKeyDictionary[SparkContext, Jvm] = WeakKeyDictionary()
+
+
+def jvm_of(spark: SparkSession) -> Jvm:
+    """The JVM of a session's application. All its sessions get the same, and what was built in it is built once."""
+    context = spark.sparkContext
+    found = _OF_APPLICATIONS.get(context)
+    if found is None:
+        found = _OF_APPLICATIONS[context] = Jvm(spark)
+    return found
+
+
 class Jvm:
-    """The driver's JVM."""
+    """The driver's JVM.
+
+    Every step of a name like `java.util.zip` is a call, and those that are no class make Java look through all jars.
+    So classes that are often needed are looked up once.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self.root: Any = spark._jvm
         self.java: Any = spark._jvm.java  # type: ignore[union-attr]
         self._new_array = spark.sparkContext._gateway.new_array  # type: ignore[union-attr]
+        self._classes: dict[str, JavaObject] = {}
+        self._getters: dict[tuple[str, str], JavaObject] = {}
 
     def scala_object(self, name: str) -> Any:
         """The singleton of a Scala `object`, by its full name."""
@@ -40,7 +60,57 @@ class Jvm:
         return getattr(found, "MODULE$")
 
     def cls(self, name: str) -> Any:
-        return self.java.lang.Class.forName(name, True, self.java.lang.Thread.currentThread().getContextClassLoader())
+        """A class, as an object of Java."""
+        if name not in self._classes:
+            loader = self.java.lang.Thread.currentThread().getContextClassLoader()
+            self._classes[name] = self.Class.forName(name, True, loader)
+        return self._classes[name]
+
+    def getter(self, owner: str, method: str) -> Any:
+        """A Scala function that calls a method without arguments: a sequence maps it over its items in one call."""
+        if (owner, method) not in self._getters:
+            found = self.cls(owner).getMethod(method, self.array(self.Class))
+            anything = self.cls("java.lang.Object")
+            called = (
+                self.MethodHandles.publicLookup()
+                .unreflect(found)
+                .asType(self.MethodType.methodType(anything, anything))
+            )
+            proxies = self.java.lang.invoke.MethodHandleProxies
+            self._getters[owner, method] = proxies.asInterfaceInstance(self.cls("scala.Function1"), called)
+        return self._getters[owner, method]
+
+    @cached_property
+    def Class(self) -> Any:  # noqa: N802  # as Java has it
+        return self.java.lang.Class
+
+    @cached_property
+    def Object(self) -> Any:  # noqa: N802
+        return self.java.lang.Object
+
+    @cached_property
+    def ArrayList(self) -> Any:  # noqa: N802
+        return self.java.util.ArrayList
+
+    @cached_property
+    def MethodType(self) -> Any:  # noqa: N802
+        return self.java.lang.invoke.MethodType
+
+    @cached_property
+    def MethodHandles(self) -> Any:  # noqa: N802
+        return self.java.lang.invoke.MethodHandles
+
+    @cached_property
+    def _bytes(self) -> Any:
+        return self.java.io.ByteArrayOutputStream
+
+    @cached_property
+    def _gzipped(self) -> Any:
+        return self.java.util.zip.GZIPOutputStream
+
+    @cached_property
+    def _printed(self) -> Any:
+        return self.java.io.PrintStream
 
     def array(self, kind: Any, *values: Any) -> Any:
         made = self._new_array(kind, len(values))
@@ -50,8 +120,8 @@ class Jvm:
 
     def to_python(self, value: JavaObject) -> Any:
         """A Java or Scala value, converted by Jackson."""
-        held = self.java.io.ByteArrayOutputStream()
-        self._mapper.writeValue(self.java.util.zip.GZIPOutputStream(held), value)
+        held = self._bytes()
+        self._mapper.writeValue(self._gzipped(held), value)
         return orjson.loads(gzip.decompress(held.toByteArray()))
 
     def tree(self, tree: JavaObject) -> Any:
@@ -65,17 +135,17 @@ class Jvm:
     def explained(self, query_execution: JavaObject, mode: str) -> str:
         """EXPLAIN text of a query: `formatted`, `cost`, `codegen`, `extended`."""
         kind = self.root.org.apache.spark.sql.execution.ExplainMode.fromString(mode)
-        at = self._handles.insertArguments(self._explain, 1, self.array(self.java.lang.Object, kind))
+        at = self.MethodHandles.insertArguments(self._explain, 1, self.array(self.Object, kind))
         return self._text(query_execution, at).decode()
 
     def _text(self, owner: JavaObject, method: Any) -> bytes:
         """The text that a method returns, gzipped before it leaves the JVM."""
-        held = self.java.io.ByteArrayOutputStream()
-        stream = self.java.io.PrintStream(self.java.util.zip.GZIPOutputStream(held), False, "UTF-8")
-        write = self._handles.insertArguments(self._print, 0, self.array(self.java.lang.Object, stream))
-        arguments = self.java.util.ArrayList()
+        held = self._bytes()
+        stream = self._printed(self._gzipped(held), False, "UTF-8")
+        write = self.MethodHandles.insertArguments(self._print, 0, self.array(self.Object, stream))
+        arguments = self.ArrayList()
         arguments.add(owner)
-        self._handles.filterReturnValue(method, write).invokeWithArguments(arguments)
+        self.MethodHandles.filterReturnValue(method, write).invokeWithArguments(arguments)
         stream.close()
         return gzip.decompress(held.toByteArray())
 
@@ -85,29 +155,25 @@ class Jvm:
         mapper.registerModule(self.scala_object("com.fasterxml.jackson.module.scala.DefaultScalaModule"))
         return mapper
 
-    @property
-    def _handles(self) -> Any:
-        return self.java.lang.invoke.MethodHandles
-
     @cached_property
     def _to_json(self) -> Any:
-        returns = self.java.lang.invoke.MethodType.methodType(self.cls("java.lang.String"))
+        returns = self.MethodType.methodType(self.cls("java.lang.String"))
         owner = self.cls("org.apache.spark.sql.catalyst.trees.TreeNode")
-        return self._handles.publicLookup().findVirtual(owner, "toJSON", returns)
+        return self.MethodHandles.publicLookup().findVirtual(owner, "toJSON", returns)
 
     @cached_property
     def _to_string(self) -> Any:
-        returns = self.java.lang.invoke.MethodType.methodType(self.cls("java.lang.String"))
-        return self._handles.publicLookup().findVirtual(self.cls("java.lang.Object"), "toString", returns)
+        returns = self.MethodType.methodType(self.cls("java.lang.String"))
+        return self.MethodHandles.publicLookup().findVirtual(self.cls("java.lang.Object"), "toString", returns)
 
     @cached_property
     def _explain(self) -> Any:
         mode = self.cls("org.apache.spark.sql.execution.ExplainMode")
-        takes = self.java.lang.invoke.MethodType.methodType(self.cls("java.lang.String"), mode)
+        takes = self.MethodType.methodType(self.cls("java.lang.String"), mode)
         owner = self.cls("org.apache.spark.sql.execution.QueryExecution")
-        return self._handles.publicLookup().findVirtual(owner, "explainString", takes)
+        return self.MethodHandles.publicLookup().findVirtual(owner, "explainString", takes)
 
     @cached_property
     def _print(self) -> Any:
-        takes = self.java.lang.invoke.MethodType.methodType(self.java.lang.Void.TYPE, self.cls("java.lang.String"))
-        return self._handles.publicLookup().findVirtual(self.cls("java.io.PrintStream"), "print", takes)
+        takes = self.MethodType.methodType(self.java.lang.Void.TYPE, self.cls("java.lang.String"))
+        return self.MethodHandles.publicLookup().findVirtual(self.cls("java.io.PrintStream"), "print", takes)

@@ -63,7 +63,8 @@ def sequence_of(hashes: DataFrame) -> tuple[int, str]:
 def read_digest(query_execution: Any, schema: StructType, sequence: str | None = None) -> Digest:
     """The digest of a finished execution of a frame made by `with_digest`; `schema` is that of the query's frame."""
     row = query_execution.observedMetrics().apply(DIGEST_NAME)
-    return digest_of({row.schema().fieldNames()[i]: row.get(i) for i in range(row.length())}, schema, sequence)
+    names = row.schema().fieldNames()  # each step is a call: asked for once, not for every field
+    return digest_of({names[i]: row.get(i) for i in range(len(names))}, schema, sequence)
 
 
 def digest_of(cells: Mapping[str, Any], schema: StructType, sequence: str | None = None) -> Digest:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import Jvm, jvm_of
 from planopt_assets.errors import ClusterGivesNothing, SparkFailed
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Executors:
 
     def __init__(self, spark: SparkSession, jvm: Jvm | None = None) -> None:
         self._context: Any = spark.sparkContext._jsc.sc()
-        self._jvm = jvm or Jvm(spark)
+        self._jvm = jvm or jvm_of(spark)
         self._parallelism = int(spark.sparkContext.defaultParallelism)
         self.alone = runs_alone(str(spark.sparkContext.master))
         self.cores = self.look().total_cores

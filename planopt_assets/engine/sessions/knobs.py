@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from planopt_assets.decide.knobs import knob
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import Jvm, jvm_of
 from planopt_assets.errors import KnobMistyped, KnobUnknown
 from planopt_assets.model.knob import UNSET, Knob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 # Spark does not know Parquet's own options; these are the questions that Parquet's reader asks about them.
@@ -38,6 +40,7 @@ _TYPES: Final = {
     "list": ("",),
 }
 _NO_VALUE = "no value of this or any type"
+_CHECKED: WeakKeyDictionary[SparkContext, set[Knob]] = WeakKeyDictionary()
 _NAMED_TYPE = re.compile(r"should be a/an '([^']+)' value")
 
 
@@ -47,12 +50,12 @@ def register_delta_settings(jvm: Jvm) -> None:
 
 
 class KnobReader:
-    """Reads knobs out of one session; the type of each is looked at once."""
+    """Reads knobs out of one session; the type of each is looked at once for the whole application."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._jvm = Jvm(session)
-        self._checked: set[str] = set()
+        self._jvm = jvm_of(session)
+        self._checked = _CHECKED.setdefault(session.sparkContext, set())
         register_delta_settings(self._jvm)
         self._entries = self._jvm.scala_object("org.apache.spark.sql.internal.SQLConf")
 
@@ -65,9 +68,9 @@ class KnobReader:
         if name in READER_OPTIONS:
             return self._reader_option(name)
         entry = knob(name)
-        if entry is not None and name not in self._checked:
+        if entry is not None and entry not in self._checked:
             check_type(entry, self._entries.getConfigEntry(name))
-            self._checked.add(name)
+            self._checked.add(entry)
         value = self._session.conf.get(name)
         return UNSET if value is None else str(value)
 

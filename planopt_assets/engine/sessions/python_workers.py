@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.engine.jvm.started_with import started_with
 from planopt_assets.observe.plans.udfs import UDF_SETTINGS
 from planopt_assets.observe.tables.planning_settings import shown
 
@@ -75,11 +76,11 @@ def workers_in_force(session: SparkSession) -> tuple[tuple[str, str], ...]:
     jvm: Any = session._jvm
     jvm.java.lang.Class.forName("org.apache.spark.internal.config.Python$")  # it registers its settings when loaded
     find = jvm.org.apache.spark.internal.config.ConfigEntry.findEntry
-    started_with = session.sparkContext.getConf()
 
     def value(name: str) -> str:
         if not name.startswith("spark.sql."):
-            return str(started_with.get(name, find(name).defaultValueString()))
+            given = started_with(session.sparkContext, name)
+            return str(find(name).defaultValueString() if given is None else given)
         found = session.conf.get(name)
         return "<undefined>" if found is None else str(found)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from planopt_assets.engine.jvm.started_with import started_with
 from planopt_assets.engine.sessions.executors import runs_alone, wait_for_executors
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
@@ -184,9 +185,9 @@ def _user_jars(settings: dict[str, str]) -> list[str]:
 
 def _check(session: SparkSession, master: str, settings: dict[str, str]) -> None:
     """`getOrCreate` hands out whatever session the process has: a trial in the wrong one would prove nothing."""
-    actual = dict(session.sparkContext.getConf().getAll())
-    if actual.get(_ASKED) == _asked(master, settings):
+    if started_with(session.sparkContext, _ASKED) == _asked(master, settings):
         return  # planopt's own; Spark rewrites some values (`/x` becomes `file:/x`), so they are not compared again
+    actual = dict(session.sparkContext.getConf().getAll())
     differing = [
         f"{name} is {actual.get(name)!r}, asked for {value!r}"
         for name, value in {"spark.master": master, **settings}.items()

@@ -11,7 +11,7 @@ from planopt_assets.engine.frames.callables import ARROW
 from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
 from planopt_assets.engine.frames.policy_text import policy_text
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import jvm_of
 from planopt_assets.engine.user_job.meaning import Meaning
 from planopt_assets.engine.user_job.production import Executions, RanAs
 from planopt_assets.engine.user_job.table_sizes import table_sizes
@@ -68,7 +68,7 @@ class PolicySession:
             return run_sql(self.spark, variant, dict(args or {}), self._tables)
 
         self._meaning.check_names(self.spark)
-        joins = JoinHints(Jvm(self.spark))
+        joins = JoinHints(jvm_of(self.spark))
         wanted = policy_text(text, self.policy, analysed, joins)
         frame = analysed(wanted.sql)
         if wanted.plan_hints:
@@ -140,7 +140,7 @@ class PolicySession:
                 raise self._set_by_the_job(name)
         self._meaning.check_frame(frame)
         if self.policy.hints:
-            frame = JoinHints(Jvm(self.spark)).hinted(frame, self.policy.hints)
+            frame = JoinHints(jvm_of(self.spark)).hinted(frame, self.policy.hints)
         check_reached(frame, self.spark, self.policy.settings)
         return frame
 

@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.knobs import size_in_bytes
-from planopt_assets.engine.jvm.bridge import Jvm
+from planopt_assets.engine.jvm.bridge import jvm_of
+from planopt_assets.engine.jvm.started_with import started_with
 from planopt_assets.engine.sessions.executors import Executors, wait_for_executors
 from planopt_assets.engine.sessions.knobs import READER_OPTIONS, register_delta_settings
 from planopt_assets.engine.user_job.user_session import applied_in
@@ -28,8 +29,8 @@ def session_circumstances(spark: SparkSession, names: Iterable[str]) -> Circumst
 
     Spark does not know the options of Parquet's own reader, so they are not compared.
     """
-    conf = spark.sparkContext.getConf()
-    memory = {f"{who}_memory": str(conf.get(f"spark.{who}.memory", "1g")) for who in ("driver", "executor")}
+    context = spark.sparkContext
+    memory = {f"{w}_memory": started_with(context, f"spark.{w}.memory") or "1g" for w in ("driver", "executor")}
     return Circumstances(
         engine=_engine(spark),
         cores=_cores(spark),
@@ -51,13 +52,13 @@ def _cores(spark: SparkSession) -> int:
 def _engine(spark: SparkSession) -> str | None:
     """The versions that really run: the Delta of the session's own jars, not of the Python package."""
     java: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
-    delta = Jvm(spark).scala_object("io.delta.package").VERSION()
+    delta = jvm_of(spark).scala_object("io.delta.package").VERSION()
     return release(f"delta {delta}, java {java.getProperty('java.version')}, spark {spark.version}")
 
 
 def _values(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
     """As the user has them: in a job inside a job, what the outer policy set is not the user's."""
-    register_delta_settings(Jvm(spark))  # `tuned` may be the first thing that a job does
+    register_delta_settings(jvm_of(spark))  # `tuned` may be the first thing that a job does
     outer, found = applied_in(spark), {}
     for name in names:
         value = spark.conf.get(name)
