@@ -37,7 +37,7 @@ class PlanReading(NamedTuple):
 
 
 def _walks(spark: SparkSession) -> tuple[PlanWalk, ScanWalk]:
-    """Their questions take thousands of calls to build, and are the same in all sessions of an application."""
+    """Their questions take many calls to build, and are the same in all sessions of an application."""
     context = spark.sparkContext
     found = _WALKS.get(context)
     if found is None:

@@ -1,6 +1,6 @@
 """The settings that an application was started with, one by one.
 
-`SparkContext.getConf()` copies all of them, with five calls to the JVM for each. That takes a tenth of a second.
+`SparkContext.getConf()` copies all of them, with several calls to the JVM for each.
 """
 
 from __future__ import annotations
