@@ -12,7 +12,7 @@
   grid               only with `--grid`: all combinations of four knobs per query, as the reachable limit of settings
 
 Results are checked against original in every round. An execution that fails counts as a failure of its arm. Arms and
-rounds that are done are kept in the folder: a call that was stopped goes on where it was (`--anew` starts over).
+queries that are done are kept in the folder: a call that was stopped goes on where it was (`--anew` starts over).
 The queries are those of the demo, of TPC-H or of TPC-DS, over tables made of many small appends.
 """
 
@@ -43,6 +43,7 @@ from planopt_assets.validate.equality import compare
 from planopt_assets.validate.round_order import round_order
 
 _TIMEOUT_S = 600.0
+_WARM_UPS = 2  # rounds of each query that do not count
 
 
 @dataclass
@@ -56,7 +57,12 @@ class Clocks:
 
 
 class Measurement:
-    """All arms over all queries, round after round; every round that is done is in the file."""
+    """All arms over one query after the other, in interleaved rounds; every query that is done is in the file.
+
+    The rounds of a query follow each other, so that its generated code is compiled when they count, as it soon is in a
+    query that runs for minutes. With all queries in between, the code of each arm is cold again, and coldest is the
+    code that only one arm has.
+    """
 
     def __init__(self, workload: Workload, arms: Sequence[Competitor], about: dict[str, Any], file: Path) -> None:
         self._workload, self._arms, self._file = workload, arms, file
@@ -70,37 +76,40 @@ class Measurement:
     def _begun(self) -> dict[str, Any]:
         """What an earlier call has measured of exactly this; else nothing."""
         known = json.loads(self._file.read_text()) if self._file.exists() else {}
-        if known and {k: known.get(k) for k in self._about} == self._about:
+        if "done" in known and {k: known.get(k) for k in self._about} == self._about:
             return dict(known)
         clocks = {a.name: {q.id: asdict(Clocks()) for q in self._workload.queries} for a in self._arms}
         charges = {a.name: asdict(a.charge) for a in self._arms}
-        return {**self._about, "rounds": 0, "sessions": 0, "charges": charges, "clocks": clocks}
+        return {**self._about, "rounds": 0, "done": {}, "sessions": 0, "charges": charges, "clocks": clocks}
 
     def run(self, rounds: int) -> None:
-        """Until so many rounds are done. The first one of a session warms up, and tells what each query returns."""
-        if self.raw["rounds"] >= rounds:
+        """Until every query has so many rounds."""
+        done: dict[str, int] = self.raw["done"]
+        left = [query for query in self._workload.queries if done.get(query.id, 0) < rounds]
+        if not left:
             return
         workspace = Workspace(self._workload)
         self.raw["sessions"] += 1
-        for number in range(self.raw["rounds"], rounds + 1):
-            warm_up = number == self.raw["rounds"] and not self._expected
-            self._round(workspace, 0 if warm_up else number)
+        self.raw["rounds"] = rounds
+        for query in left:
+            started = time.perf_counter()
+            for warm_up in range(_WARM_UPS):
+                self._round(workspace, query, -warm_up)
+            for number in range(done.get(query.id, 0) + 1, rounds + 1):
+                self._round(workspace, query, number)
+            done[query.id] = rounds
+            self._file.write_text(json.dumps(self.raw, indent=1) + "\n")
+            say("arms", query.id, f"{time.perf_counter() - started:.0f} s")
         workspace.close()
 
-    def _round(self, workspace: Workspace, number: int) -> None:
-        started = time.perf_counter()
-        for query in self._workload.queries:
-            order = [a.name for a in self._arms]
-            if number:
-                order = round_order(order, self._workload.seed, f"arms {query.id}", number)
-            for name in order:
-                arm = next(a for a in self._arms if a.name == name)
-                self._execute(workspace, query, arm, counted=number > 0)
-        took = f"{time.perf_counter() - started:.0f} s"
+    def _round(self, workspace: Workspace, query: Query, number: int) -> None:
+        """Below 1 it warms up. The very first tells what the query returns, so there original goes first."""
+        order = [a.name for a in self._arms]
         if number:
-            self.raw["rounds"] = number
-            self._file.write_text(json.dumps(self.raw, indent=1) + "\n")
-        say("arms", f"round {number}" if number else "warm-up", took)
+            order = round_order(order, self._workload.seed, f"arms {query.id}", number)
+        for name in order:
+            arm = next(a for a in self._arms if a.name == name)
+            self._execute(workspace, query, arm, counted=number > 0)
 
     def _execute(self, workspace: Workspace, query: Query, arm: Competitor, *, counted: bool) -> None:
         clocks = self.raw["clocks"][arm.name][query.id]

@@ -51,12 +51,12 @@ def page(raw: Raw) -> str:
         "[benchmark.json](benchmark.json).",
         "",
         f"{len(raw['clocks']['original'])} queries over {_SUITES[raw['queries']]} tables at scale {raw['scale']:g}, "
-        f"made of {raw.get('appends', _APPENDS)} appends. All arms ran interleaved, {_sessions(raw)}. One round warms "
-        f"up, {raw['rounds']} count. Every result was compared with that of original{_varying(raw)}. Totals are "
-        f'medians over rounds, of the {len(complete(raw))} queries that every arm finished. "Times less" is original '
-        f"divided by the arm, with its {CONFIDENCE:.0%} interval. CPU is that of the program's threads, without the "
-        "JVM's compiler and collector. The cost of an arm is what making it took, whole process: rewrites, for planopt "
-        "the whole loop, for tuners all they tried.",
+        f"made of {raw.get('appends', _APPENDS)} appends. All arms ran interleaved, {_sessions(raw)}, one query after "
+        f"the other. Two rounds of a query warm up, {raw['rounds']} count. Every result was compared with that of "
+        f"original{_varying(raw)}. Totals are medians over rounds, of the {len(complete(raw))} queries that every arm "
+        f'finished. "Times less" is original divided by the arm, with its {CONFIDENCE:.0%} interval. CPU is that of '
+        "the program's threads, without the JVM's compiler and collector. The cost of an arm is what making it took, "
+        "whole process: rewrites, for planopt the whole loop, for tuners all they tried.",
         "",
         "| arm | CPU s | times less | wall s | times less | failed | results differ | queries worse | cost |",
         "|---|---|---|---|---|---|---|---|---|",

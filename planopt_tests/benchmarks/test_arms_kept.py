@@ -43,11 +43,11 @@ def measurement(folder: Path, *names: str) -> Measurement:
     return Measurement(workload, arms, {"queries": "tpch", "scale": 0.1}, folder / "raw.json")
 
 
-def test_rounds_of_the_same_arms_and_queries_are_continued_and_no_others(tmp_path: Path) -> None:
+def test_queries_of_the_same_arms_are_continued_and_no_others(tmp_path: Path) -> None:
     make_tables(tmp_path, files=1)
     new = measurement(tmp_path, "original", "partitions_8").raw
     assert (new["rounds"], new["sessions"], set(new["clocks"])) == (0, 0, {"original", "partitions_8"})
-    stored: dict[str, Any] = {**new, "rounds": 2, "sessions": 1}
+    stored: dict[str, Any] = {**new, "rounds": 2, "done": {"q": 2}, "sessions": 1}
     (tmp_path / "raw.json").write_text(json.dumps(stored))
     again = measurement(tmp_path, "original", "partitions_8")
     assert again.raw == stored
