@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-ColumnsOf = Callable[[str], Mapping[str, str] | None]
+Columns = Mapping[str, str]
+ColumnsOf = Callable[[str], Columns | None]
 """From the name of a relation, as a text writes it, to its columns: name in lower case, and type. None: not known."""
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")

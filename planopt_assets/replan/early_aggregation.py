@@ -49,7 +49,7 @@ def early_aggregation(sql: str, columns_of: ColumnsOf) -> EarlyAggregation | Non
     >>> found.name(found.side), [key.parts for key in found.keys], len(found.moved)
     ('o', [('o', 'k')], 1)
     """
-    if "\\" in sql:  # a setting of Spark decides what it means in a string
+    if "\\" in sql or "${" in sql:  # settings of Spark decide what they mean, in a string too
         return None
     try:
         tree = parsed(sql)
@@ -99,6 +99,9 @@ class _Sides:
 
 def _of_side(block: SelectBlock, side: int, defined: set[str], columns_of: ColumnsOf) -> EarlyAggregation | None:
     """The aggregation of this side, if everything that the block does with it can be done with its groups."""
+    relation = block.relations[side]
+    if block.is_hinted and relation.end == relation.name_end > relation.start + 1:
+        return None  # a hint for `db.o` would not find the groups, which are called `o`
     try:
         sides = _Sides(block, defined, columns_of)
         keys = _keys(block, side, sides)

@@ -17,6 +17,7 @@ from planopt_assets.replan.column_types import digits, family
 TypeOf = Callable[[exp.Column], str | None]
 
 _NUMBER = re.compile(r"\d{1,10}(\.\d{1,8})?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _WIDEST = 20  # digits of a decimal column: beside any such number, the common type has 38 digits or less
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
@@ -87,7 +88,7 @@ def _is_day(value: exp.Expr | None) -> bool:
     """`DATE '2024-01-31'`, or the string alone."""
     if isinstance(value, exp.Cast) and _only(value, "this", "to") and value.to.is_type("date"):
         value = value.this
-    if not isinstance(value, exp.Literal) or not value.is_string or len(value.name) != len("2024-01-31"):
+    if not isinstance(value, exp.Literal) or not value.is_string or not _DAY.fullmatch(value.name):
         return False
     try:
         date.fromisoformat(value.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlglot.tokens import Token
+from sqlglot.tokens import Token, TokenType
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,10 @@ class SelectBlock:
     calls: tuple[Call, ...]
     references: tuple[Reference, ...]  # outside of aggregates, ON and WHERE
     aliases: frozenset[str]  # of the SELECT list, in lower case
+
+    @property
+    def is_hinted(self) -> bool:
+        return self.tokens[self.start + 1].token_type is TokenType.HINT
 
     def text(self, start: int, end: int) -> str:
         """The author's text of these tokens."""

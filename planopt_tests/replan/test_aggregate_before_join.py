@@ -254,7 +254,8 @@ def test_any_other_join_is_refused(join: str) -> None:
     "condition",
     [
         "o_count / 2 > 1", "o_count + 1 > 1", "o_textkey = 5", "o_textkey > 5", "o_date < 'soon'",
-        "o_date < '2024-02-30'", "o_date < DATE 'soon'", "o_date = 5", "o_total > :least", "o_comment LIKE :pattern",
+        "o_date < '2024-02-30'", "o_date < '2024-W01-1'", "o_comment = '${pattern}'",
+        "o_date < DATE 'soon'", "o_date = 5", "o_total > :least", "o_comment LIKE :pattern",
         "o_comment LIKE '50\\\\%'", "o_comment LIKE '5%' ESCAPE '/'", "o_comment RLIKE 'x('",
         "o_comment LIKE o_textkey",
         "length(o_comment) > 3", "rand() < 0.5", "CAST(o_comment AS INT) = 1", "o_tags[0] = 1", "o_count IN ('x')",
@@ -333,6 +334,14 @@ def test_an_equality_in_the_where_of_a_left_join_makes_no_key() -> None:
 )
 def test_what_is_not_understood_is_left_alone(sql: str) -> None:
     assert rewritten(sql) is None
+
+
+def test_a_hint_that_would_not_find_its_table_any_more_is_left_alone() -> None:
+    join = "customer LEFT JOIN db.orders{} ON c_custkey = o_custkey GROUP BY c_custkey"
+    hinted = "SELECT /*+ BROADCAST({}) */ c_custkey, count(o_orderkey) AS n FROM " + join
+    assert rewritten(hinted.format("db.orders", "")) is None
+    assert rewritten(hinted.format("o", " AS o")) is not None
+    assert rewritten(f"SELECT c_custkey, count(o_orderkey) AS n FROM {join.format('')}") is not None
 
 
 def test_of_two_such_selects_none_is_chosen() -> None:

@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.engine.frames.policy_text import table_columns
+from planopt_assets.engine.frames.hints import JoinHints
+from planopt_assets.engine.frames.policy_text import check_columns, policy_text, table_columns
+from planopt_assets.engine.jvm.bridge import jvm_of
+from planopt_assets.errors import PolicyNotApplied
+from planopt_assets.model.policy import Policy
 from planopt_assets.replan.rewrites.aggregate_before_join import rewrite
 
 pytestmark = pytest.mark.spark
@@ -187,3 +191,28 @@ def test_types_are_those_that_the_session_tells(session, column: str, aggregate:
     assert table_columns(session, "nobody") is None
     counted = text.replace(f"{aggregate}(", "count(")
     assert rewrite(counted, lambda name: table_columns(session, name)) is not None
+
+
+FEW = "SELECT c.k, count(o.x) AS n, sum(o.x) AS s FROM c LEFT JOIN o ON c.k = o.k GROUP BY c.k"
+GROUPED_FIRST = Policy.of(rewrites=["aggregate_before_join"])
+
+
+def test_a_text_rests_on_the_columns_that_its_proof_was_about(session) -> None:
+    make_views(session, 3, 9, seed=1)
+    text = policy_text(FEW, GROUPED_FIRST, session.sql, JoinHints(jvm_of(session)))
+    assert "planopt_aggregate_0" in text.sql
+    check_columns(session, text)
+    session.sql("SELECT 1 AS k, CAST(0.5 AS DOUBLE) AS x").createOrReplaceTempView("o")
+    with pytest.raises(PolicyNotApplied, match="the columns of o have just changed"):
+        check_columns(session, text)
+
+
+def test_a_function_of_the_session_may_be_meant_instead_of_the_one_that_is_written(session) -> None:
+    make_views(session, 3, 9, seed=1)
+    session.sql("CREATE TEMPORARY FUNCTION coalesce(a BIGINT, b INT) RETURNS BIGINT RETURN a")
+    try:
+        with pytest.raises(PolicyNotApplied, match="`coalesce` is a function of the session"):
+            policy_text(FEW, GROUPED_FIRST, session.sql, JoinHints(jvm_of(session)))
+    finally:
+        session.sql("DROP TEMPORARY FUNCTION coalesce")
+    assert policy_text(FEW, GROUPED_FIRST, session.sql, JoinHints(jvm_of(session))).sql != FEW

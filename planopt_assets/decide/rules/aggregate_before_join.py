@@ -96,7 +96,7 @@ def aggregate_before_join(evidence: Evidence) -> Answer:
     arithmetic: dict[str, int | float | str] = {
         "groupable_inputs": len(found),
         "input_rows": rows,
-        "keys_at_most": keys,
+        "keys": keys,
         "rows_after_partial_step": sum(g.shuffled for g in known),
         "rows_of_other_input": sum(g.other for g in known),
         "joined_rows": sum(g.joined for g in known),
@@ -104,11 +104,11 @@ def aggregate_before_join(evidence: Evidence) -> Answer:
         "saved_cpu_ns": saving,
     }
     if saving <= 0:
-        return no_change(f"{rows:,} rows have up to {keys:,} keys: grouping them first costs more", arithmetic)
+        return no_change(f"{rows:,} rows have about {keys:,} keys: grouping them first costs more", arithmetic)
     table = known[0].join.side(known[0].side).tables[0]
     return propose(
         {},
-        f"{rows:,} rows of {table} are joined and then grouped; they have {keys:,} keys at most: group them first",
+        f"{rows:,} rows of {table} are joined and then grouped; they have about {keys:,} keys: group them first",
         saved_cpu_ns=saving,
         arithmetic=arithmetic,
         rewrites=(REWRITE,),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
@@ -202,6 +202,15 @@ def _check_functions(spark: SparkSession, query_id: str, nodes: list[Node]) -> N
         # Also those of extensions, such as Delta's `table_changes`, call themselves built-in.
         if of_spark.isDefined() and (offence := allowlist.PARSED.offence({"class": of_spark.get().getClassName()})):
             _refuse(query_id, f"`{function}`: {offence}", str(function))
+
+
+def replaced_functions(spark: SparkSession, names: Sequence[str]) -> list[str]:
+    """Those of Spark's functions that a session has a function of its own for, which may be meant instead."""
+    jvm: Any = spark._jvm
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    identifier, some = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier, jvm.scala.Option.apply
+    system, session = some("system"), some("session")
+    return [name for name in names if registry.lookupFunction(identifier(name, session, system)).isDefined()]
 
 
 def _check_table(spark: SparkSession, query_id: str, leaf: Any, registered: RegisteredRelations) -> str:

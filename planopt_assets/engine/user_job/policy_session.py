@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.engine.frames.callables import ARROW
 from planopt_assets.engine.frames.carried import check_carried
 from planopt_assets.engine.frames.hints import JoinHints
-from planopt_assets.engine.frames.policy_text import policy_text
+from planopt_assets.engine.frames.policy_text import check_columns, policy_text
 from planopt_assets.engine.jvm.bridge import jvm_of
 from planopt_assets.engine.user_job.meaning import Meaning
 from planopt_assets.engine.user_job.production import Executions, RanAs
@@ -74,6 +74,7 @@ class PolicySession:
         if wanted.plan_hints:
             frame = joins.hinted(frame, wanted.plan_hints)
         check_reached(frame, self.spark, self.policy.settings)
+        check_columns(self.spark, wanted)
         return frame
 
     def adopt(self, frame: DataFrame) -> DataFrame:
