@@ -14,8 +14,8 @@ from planopt_tests.promote.lenient_planopt import lenient_planopt
 
 pytestmark = pytest.mark.e2e
 
-# 200 MB, which a broadcast holds twice: as it arrives, and as a hash table. Spark itself needs its part of 512, too.
-ROWS, PAYLOAD, FILES = 20_000, 10_000, 16
+# 360 MB beside what Spark needs of 512. With 200 MB, Spark sometimes refuses the memory before Java has none left.
+ROWS, PAYLOAD, FILES = 36_000, 10_000, 16
 
 
 @pytest.fixture(scope="module")
