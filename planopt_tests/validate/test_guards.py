@@ -6,7 +6,7 @@ import pytest
 
 from planopt_assets.model.verdict import Judgement
 from planopt_assets.validate.pairs import Pair
-from planopt_tests.loop.fake_workspace import SLIGHTLY_LESS
+from planopt_tests.loop.fake_workspace import HALF_THE_WORK, SLIGHTLY_LESS
 from planopt_tests.measured import MIB, counters
 from planopt_tests.validate.judged import NOISE, criterion, pair, pairs_of, verdict_on
 
@@ -82,6 +82,21 @@ def test_a_counter_beyond_its_limit_is_rejected(name: str) -> None:
     found = criterion(verdict, name)
     assert (verdict.outcome, found.passed, found.baseline, found.candidate) == ("reject", False, baseline, limit + 1)
     assert verdict.reason == f"guard {name} broken: {baseline:,} -> {limit + 1:,}"
+
+
+@pytest.mark.parametrize(("largest", "outcome"), [(264 * MIB, "accept"), (264 * MIB + 1, "reject")])
+def test_memory_is_that_of_the_binding_that_needs_most(largest: int, outcome: str) -> None:
+    needs = [[{"task_memory_bytes": b} for b in sizes] for sizes in ((100 * MIB, 900), (largest, 0))]
+    found = verdict_on(
+        [
+            Pair(
+                tuple(counters(cpu_s=p.baseline[0].cpu_ns / 1e9, **need) for need in needs[0]),
+                tuple(counters(cpu_s=p.candidate[0].cpu_ns / 1e9, **need) for need in needs[1]),
+            )
+            for p in pairs_of(0.5, **HALF_THE_WORK)
+        ]
+    )
+    assert (found.outcome, criterion(found, "task_memory_bytes").candidate) == (outcome, largest)
 
 
 @pytest.mark.parametrize(("gc_s", "outcome"), [(1.1, "accept"), (1.11, "reject")])
