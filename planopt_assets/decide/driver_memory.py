@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from planopt_assets.decide.join_sides import SIDES, may_broadcast
+from planopt_assets.decide.join_sides import may_broadcast
 from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.row_prices import MIB
 from planopt_assets.decide.setting_in_force import in_force
 from planopt_assets.model.evidence import Evidence, ObservedExecution
-from planopt_assets.model.signals import Join, JoinInput
+from planopt_assets.model.signals import SIDES, Join, JoinInput
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 LARGEST = 64 * MIB  # all broadcasts of one execution together, in the planner's bytes

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from planopt_assets.model.signals import Exchange, Join, JoinInput, SideName
+from planopt_assets.model.signals import SIDES, Exchange, Join, JoinInput, SideName
 
-SIDES: Final[tuple[SideName, SideName]] = ("left", "right")
-OTHER: Final[dict[SideName, SideName]] = {"left": "right", "right": "left"}
 SHUFFLED_JOINS: Final = ("SortMergeJoin", "ShuffledHashJoin")
 
 _BROADCAST: dict[SideName, tuple[str, ...]] = {

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from planopt_assets.decide.join_sides import OTHER, SHUFFLED_JOINS, SIDES
+from planopt_assets.decide.join_sides import SHUFFLED_JOINS
 from planopt_assets.decide.row_prices import FILTERED_ROW_NS, GROUP_ROW_NS, MIB, SHUFFLE_ROW_NS
 from planopt_assets.decide.scan_prices import FILTER_ITEM_NS, PROBE_ROW_NS, REREAD_ROW_NS
 from planopt_assets.model.evidence import Evidence, ObservedExecution
-from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, SideName
+from planopt_assets.model.signals import OTHER, SIDES, Aggregation, Join, JoinInput, Scan, SideName
 
 MOST_ITEMS = 1_000_000  # Spark sizes a filter for this many if it has no row count, which over Delta is always
 LARGEST_CREATION = 64 * MIB

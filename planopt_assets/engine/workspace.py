@@ -21,7 +21,7 @@ from planopt_assets.engine.execution.execute import Instruments, Measured, execu
 from planopt_assets.engine.execution.executor_python import ExecutorPython
 from planopt_assets.engine.execution.program_cpu import ProgramCpu
 from planopt_assets.engine.frames.query_frames import QueryFrames
-from planopt_assets.engine.jvm.started_with import started_with
+from planopt_assets.engine.jvm.started_with import started_memory
 from planopt_assets.engine.results.compare import difference
 from planopt_assets.engine.results.digest import with_digest
 from planopt_assets.engine.results.ordering import sort_columns
@@ -327,8 +327,7 @@ class Workspace:
 
     def effective_settings(self, names: Iterable[str]) -> dict[str, str]:
         """What these settings are in this Spark; one it does not know or holds as another type is an error."""
-        context = self.spark.sparkContext
-        memory = {f"{w}_memory": started_with(context, f"spark.{w}.memory") or "1g" for w in ("driver", "executor")}
+        memory = started_memory(self.spark.sparkContext)
         held = {} if self.executors.alone else {EXECUTORS: str(self.executor_count)}
         return {**self.knobs.effective(names), "cores": str(self.cores), **memory, **held}
 

@@ -6,9 +6,11 @@ All signals are deterministic: rows, bytes, files and tasks, never a time. The s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 SideName = Literal["left", "right"]
+SIDES: Final[tuple[SideName, SideName]] = ("left", "right")
+OTHER: Final[dict[SideName, SideName]] = {"left": "right", "right": "left"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.decide.driver_memory import LARGEST
-from planopt_assets.decide.join_sides import SIDES, may_broadcast, may_hash, may_split
+from planopt_assets.decide.join_sides import may_broadcast, may_hash, may_split
 from planopt_assets.decide.knobs import objections
 from planopt_assets.decide.rules import (
     RULES,
@@ -24,7 +24,7 @@ from planopt_assets.decide.rules import (
 from planopt_assets.decide.shuffle_settings import predicted_reads
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.model.signals import Aggregation, Exchange, Join, JoinInput, Spill, Stage
+from planopt_assets.model.signals import SIDES, Aggregation, Exchange, Join, JoinInput, Spill, Stage
 from planopt_assets.model.workload import Knobs
 from planopt_tests.decide.cases import WORKED
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from planopt_assets.decide.block_prices import blocks_ns
-from planopt_assets.decide.join_sides import SHUFFLED_JOINS, SIDES
+from planopt_assets.decide.join_sides import SHUFFLED_JOINS
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, LOOKUP_ROW_NS, SHUFFLE_ROW_NS, SORT_ROW_NS
 from planopt_assets.model.evidence import Evidence
-from planopt_assets.model.signals import Join
+from planopt_assets.model.signals import SIDES, Join
 
 Touches = Callable[[Evidence], int]
 """Nanoseconds of CPU of one run, all bindings together."""

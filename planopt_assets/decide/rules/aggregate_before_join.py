@@ -27,7 +27,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.join_sides import OTHER, SIDES
 from planopt_assets.decide.row_prices import (
     GROUP_ROW_NS,
     GROUP_ROW_PAID_NS,
@@ -37,7 +36,7 @@ from planopt_assets.decide.row_prices import (
     SORT_MERGE_ROW_NS,
 )
 from planopt_assets.model.evidence import Evidence, ObservedExecution
-from planopt_assets.model.signals import Join, SideName
+from planopt_assets.model.signals import OTHER, SIDES, Join, SideName
 
 NAME = "aggregate_before_join"
 REWRITE = "aggregate_before_join"

@@ -25,12 +25,12 @@ from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
 from planopt_assets.decide.driver_memory import held_bytes, let_in, room_for_broadcasts
-from planopt_assets.decide.join_sides import OTHER, SHUFFLED_JOINS, SIDES, may_broadcast
+from planopt_assets.decide.join_sides import SHUFFLED_JOINS, may_broadcast
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, MIB, SHUFFLE_ROW_NS, SORT_MERGE_ROW_NS
 from planopt_assets.decide.shuffle_settings import size_of, unrecorded
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.hint import Hint
-from planopt_assets.model.signals import Join, JoinInput, SideName
+from planopt_assets.model.signals import OTHER, SIDES, Join, JoinInput, SideName
 
 NAME = "broadcast_small_side"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"

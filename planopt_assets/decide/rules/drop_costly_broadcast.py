@@ -16,12 +16,12 @@ that is broadcast above the threshold in force is so by a hint or by its kind of
 from __future__ import annotations
 
 from planopt_assets.decide.answer import CLOCK_ONLY, Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.join_sides import OTHER, may_hash
+from planopt_assets.decide.join_sides import may_hash
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, HASH_ROW_NS, SHUFFLE_ROW_PAID_NS
 from planopt_assets.decide.setting_in_force import bytes_in_force
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.hint import Hint
-from planopt_assets.model.signals import Join, JoinInput
+from planopt_assets.model.signals import OTHER, Join, JoinInput
 
 NAME = "drop_costly_broadcast"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"

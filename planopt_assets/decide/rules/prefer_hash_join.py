@@ -19,13 +19,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.join_sides import OTHER, SIDES, feeding, may_hash
+from planopt_assets.decide.join_sides import feeding, may_hash
 from planopt_assets.decide.row_prices import HASH_ROW_NS, MIB, SORT_MERGE_ROW_NS
 from planopt_assets.decide.rules.right_size_shuffle import TARGET_BYTES
 from planopt_assets.decide.shuffle_settings import ADVISORY, adaptive, partitions_knob, size_of, unrecorded
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.hint import Hint
-from planopt_assets.model.signals import Join, SideName
+from planopt_assets.model.signals import OTHER, SIDES, Join, SideName
 
 NAME = "prefer_hash_join"
 KNOB = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"

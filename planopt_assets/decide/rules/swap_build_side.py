@@ -9,11 +9,11 @@ times what it needs: (1,000,000 - 100,000) x 300 ns = 0.27 s. The hint names the
 from __future__ import annotations
 
 from planopt_assets.decide.answer import Answer, cannot_tell, no_change, propose
-from planopt_assets.decide.join_sides import OTHER, may_broadcast, may_hash
+from planopt_assets.decide.join_sides import may_broadcast, may_hash
 from planopt_assets.decide.row_prices import BUILD_ROW_NS, HASH_ROW_NS
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.hint import Hint, Strategy
-from planopt_assets.model.signals import Join, JoinInput
+from planopt_assets.model.signals import OTHER, Join, JoinInput
 
 NAME = "swap_build_side"
 

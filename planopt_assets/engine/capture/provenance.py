@@ -6,7 +6,7 @@ import platform
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.jvm.bridge import each
-from planopt_assets.engine.jvm.started_with import started_with
+from planopt_assets.engine.jvm.started_with import started_memory, started_with
 from planopt_assets.engine.sessions.executors import Executors
 from planopt_assets.engine.sessions.python_workers import without_own_defaults, workers_in_force
 from planopt_assets.model.provenance import Planning, PlanningEnvironment, Rulepack
@@ -47,8 +47,7 @@ def _environment(session: SparkSession) -> dict[str, str]:
         "python": platform.python_version(),
         "master": str(context.master).split("://")[0],  # without the host, which does not shape plans
         "cores": str(Executors(session).cores),
-        "driver_memory": started_with(context, "spark.driver.memory") or "1g",
-        "executor_memory": started_with(context, "spark.executor.memory") or "1g",
+        **started_memory(context),
         "executor_cores": started_with(context, "spark.executor.cores") or "",
     }
 

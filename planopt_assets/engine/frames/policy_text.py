@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from planopt_assets.replan.column_types import Columns
 
 WRITTEN_FUNCTIONS = ("coalesce", "count", "max", "min", "sum")
-"""What rewrites write into a text, and mean as Spark does."""
+"""What a rewrite that goes by columns writes into a text, and means as Spark does."""
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps it
 
 
@@ -78,7 +78,7 @@ def _rewritten(
         raise PolicyNotApplied(
             f"rewrite not applied: {idle[0]} leaves the text as it is", fix="decide again for the query as it is now"
         )
-    if replaced := replaced_functions(session, WRITTEN_FUNCTIONS):
+    if known and (replaced := replaced_functions(session, WRITTEN_FUNCTIONS)):
         raise PolicyNotApplied(
             f"rewrite not applied: `{replaced[0]}` is a function of the session", fix="run the query as original"
         )

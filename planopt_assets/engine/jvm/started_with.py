@@ -14,3 +14,8 @@ if TYPE_CHECKING:
 def started_with(context: SparkContext, name: str) -> str | None:
     """The value of one setting; None: nobody set it."""
     return context._conf.get(name)
+
+
+def started_memory(context: SparkContext) -> dict[str, str]:
+    """`driver_memory` and `executor_memory`; Spark's own default where nobody set them."""
+    return {f"{who}_memory": started_with(context, f"spark.{who}.memory") or "1g" for who in ("driver", "executor")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.engine.jvm.bridge import jvm_of
-from planopt_assets.engine.jvm.started_with import started_with
+from planopt_assets.engine.jvm.started_with import started_memory
 from planopt_assets.engine.sessions.executors import Executors, wait_for_executors
 from planopt_assets.engine.sessions.knobs import READER_OPTIONS, register_delta_settings
 from planopt_assets.engine.user_job.user_session import applied_in
@@ -29,8 +29,7 @@ def session_circumstances(spark: SparkSession, names: Iterable[str]) -> Circumst
 
     Spark does not know the options of Parquet's own reader, so they are not compared.
     """
-    context = spark.sparkContext
-    memory = {f"{w}_memory": started_with(context, f"spark.{w}.memory") or "1g" for w in ("driver", "executor")}
+    memory = started_memory(spark.sparkContext)
     return Circumstances(
         engine=_engine(spark),
         cores=_cores(spark),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planopt_assets.model.plan import PlanNode
-from planopt_assets.model.signals import Join, JoinInput, SideName
+from planopt_assets.model.signals import OTHER, SIDES, Join, JoinInput, SideName
 from planopt_assets.observe.plans.estimates import ROW_HEADER
 from planopt_assets.observe.signals.aggregations import is_aggregate
 from planopt_assets.observe.signals.join_text import is_join, join_text
@@ -17,7 +17,6 @@ from planopt_assets.observe.signals.tree import CACHED, Tree
 Targets = Mapping[int, tuple[str, str]]  # node -> hint names of its left and its right input
 
 _ID = re.compile(r"#\d+L?")
-_SIDES: tuple[SideName, SideName] = ("left", "right")
 _MOVED = ("Sort", "AQEShuffleRead", "Project", "BroadcastExchange", "ReusedExchange", "ColumnarToRow")
 _NOT_ESTIMATED = (*_MOVED, "Exchange")
 
@@ -53,7 +52,7 @@ def _with_groupable(found: Sequence[Join], groupable: Groupable | None) -> tuple
     places = [
         (number, side)
         for number, join in enumerate(found)
-        for side in _SIDES
+        for side in SIDES
         if groupable is not None and _is_meant(join, side, groupable)
     ]
     if len(places) != 1:
@@ -66,7 +65,7 @@ def _with_groupable(found: Sequence[Join], groupable: Groupable | None) -> tuple
 
 def _is_meant(join: Join, side: SideName, groupable: Groupable) -> bool:
     """Spark plans a LEFT JOIN as an inner one where WHERE keeps no row without a match."""
-    own, other = join.side(side), join.side("right" if side == "left" else "left")
+    own, other = join.side(side), join.side(OTHER[side])
     kinds = ("Inner", "LeftOuter") if groupable.is_left and side == "right" else ("Inner",)
     tables = (own.tables, other.tables) == ((groupable.table,), (groupable.other,))
     return tables and join.kind in kinds and not own.aggregated and not (groupable.is_left and side == "left")
