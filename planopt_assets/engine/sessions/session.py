@@ -37,6 +37,7 @@ REQUIRED = {
 _LOGGING = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
 FIRST_EXPRESSION_ID = 1_000_000_000
 _ASKED = "spark.planopt.asked"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _WAREHOUSE = "spark.sql.warehouse.dir"
 _STARTED: WeakKeyDictionary[SparkContext, int] = WeakKeyDictionary()  # by planopt, in which process
 DEFAULTS = {
@@ -58,7 +59,7 @@ DEFAULTS = {
     # Plans are compared as text: nothing of them may be cut off.
     "spark.sql.maxMetadataStringLength": "100000",
     "spark.sql.debug.maxToStringFields": "10000",
-    "spark.driver.extraJavaOptions": _LOGGING,
+    _JAVA_OPTIONS: _LOGGING,
 }
 CLUSTER_DEFAULTS = {
     # Trials of a pair must have the same executors. A user's own setting wins, and trials say when they changed.
@@ -67,12 +68,16 @@ CLUSTER_DEFAULTS = {
 
 
 def session_settings(workload: Workload) -> dict[str, str]:
-    """The settings contract of the session: planopt's defaults, then the user's, then what Delta requires."""
+    """The settings contract of the session: planopt's defaults, then the user's, then what Delta requires.
+
+    Java's options are joined, the user's last: of two that contradict each other, Java takes the last.
+    """
     asked = workload.session_settings
     extensions = dict.fromkeys([REQUIRED["spark.sql.extensions"], *asked.get("spark.sql.extensions", "").split(",")])
     joined = ",".join(name for name in extensions if name)
     on_cluster = {} if runs_alone(workload.master) else CLUSTER_DEFAULTS
-    return {**DEFAULTS, **on_cluster, **asked, **REQUIRED, "spark.sql.extensions": joined}
+    java = " ".join(options for options in (_LOGGING, asked.get(_JAVA_OPTIONS)) if options)
+    return {**DEFAULTS, **on_cluster, **asked, **REQUIRED, "spark.sql.extensions": joined, _JAVA_OPTIONS: java}
 
 
 def open_session(workload: Workload) -> SparkSession:
@@ -191,8 +196,7 @@ def _check(session: SparkSession, master: str, settings: dict[str, str]) -> None
     differing = [
         f"{name} is {actual.get(name)!r}, asked for {value!r}"
         for name, value in {"spark.master": master, **settings}.items()
-        if name not in ("spark.jars", "spark.driver.extraJavaOptions")
-        and actual.get(name) != value  # Spark adds to both
+        if name not in ("spark.jars", _JAVA_OPTIONS) and actual.get(name) != value  # Spark adds to both
     ]
     if differing:
         raise SessionMismatch(
