@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -90,6 +89,7 @@ class S3:
         """The objects below a location, without planopt and without delta-rs."""
         bucket, _, prefix = location.removeprefix("s3://").partition("/")
         text = self._asked("GET", bucket, {"list-type": "2", "prefix": prefix}).decode()
+        assert "<IsTruncated>true" not in text, "more than a page of them"
         return [part.partition("</Key>")[0] for part in text.split("<Key>")[1:]]
 
     def get(self, location: str) -> bytes:
@@ -143,6 +143,7 @@ class Faults:
         self._fault: dict[str, Any] = {}
         self._seen: list[str] = []
         self._switching, self._putting = threading.Lock(), threading.Lock()
+        self._over = threading.Event()  # with the fault silence ends too: nobody is left waiting after a test
 
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
         path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
@@ -151,14 +152,15 @@ class Faults:
         fault = self._taken(method, path)
         if not fault:
             return self._served(environ, start)
-        time.sleep(fault["delay_s"])
+        over = self._over
+        over.wait(fault["delay_s"])
         if fault["unconditional"]:
             environ.pop("HTTP_IF_NONE_MATCH", None)
         if not fault["status"]:
             return self._served(environ, start)
         if fault["after"]:
             list(self._served(environ, lambda *_: None))
-            time.sleep(fault["late_s"])
+            over.wait(fault["late_s"])
         else:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start(f"{fault['status']} Fault", [("Content-Type", "application/xml"), ("Connection", "close")])
@@ -176,6 +178,8 @@ class Faults:
         with self._switching:
             if path == _SWITCH:
                 self._fault = told
+                self._over.set()
+                self._over = threading.Event()
             else:
                 answer, self._seen = self._seen, []
         start("200 OK", [("Content-Type", "application/json")])

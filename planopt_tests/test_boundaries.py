@@ -143,6 +143,24 @@ def test_only_the_definitions_and_the_command_line_know_dagster() -> None:
     assert outside == set()
 
 
+def test_one_module_takes_a_location_apart() -> None:
+    """Addresses of Spark masters are no locations."""
+    found = {f.relative_to(PACKAGE).as_posix() for f in FILES if takes_apart(f.read_text())}
+    assert found == {"model/location.py", "engine/capture/provenance.py"}
+
+
+def takes_apart(code: str) -> bool:
+    return re.search(r"""["']://["']|\burl(parse|split)\b|startswith\(\(?["']\w+://""", code) is not None
+
+
+@pytest.mark.parametrize(
+    "code", ['x.partition("://")', "'://' in x", "urlsplit(x)", 'x.startswith(("s3://", "gs://"))']
+)
+def test_a_location_taken_apart_would_be_found(code: str) -> None:
+    assert takes_apart(code)
+    assert not takes_apart('f"{scheme}://{rest}"')
+
+
 def test_the_model_imports_the_standard_library_and_itself_only() -> None:
     foreign = {
         f"{file.name}: {module}"

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -125,12 +126,21 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         check_writable(report_of(loaded).parent, "the report")
         know_pandas()
         gc.enable()  # off while a store is read; a run takes long
+        began = time.monotonic()  # one budget for both runs: what a command may take is what the file says
         with Progress(loaded.name, todo, quiet=as_json, tables=len(agenda.tables)) as progress:
             if loaded.mode != "observe" and any(t.maintain != "never" for t in loaded.tables):
                 # Layouts first: policies are then validated on what they will run on.
-                run_loop(defs(), loaded, todo or chosen, progress.tell, named=queries, job=LAY_OUT_SELECTED_JOB)
+                run_loop(
+                    *(defs(), loaded, todo or chosen, progress.tell),
+                    named=queries,
+                    job=LAY_OUT_SELECTED_JOB,
+                    started_at=began,
+                )
             run_id, pins = run_loop(
-                defs(), loaded, todo or chosen, progress.tell, priority=agenda.priority, named=queries
+                *(defs(), loaded, todo or chosen, progress.tell),
+                priority=agenda.priority,
+                named=queries,
+                started_at=began,
             )
         found = read_store(loaded, pins=pins)
     compact_store(loaded.store)

@@ -60,6 +60,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     _listener: Progress | None = PrivateAttr(default=None)
     _named: frozenset[str] | None = PrivateAttr(default=None)
     _budget_s: float | None = PrivateAttr(default=None)
+    _started_at: float | None = PrivateAttr(default=None)
 
     def listening(self, listener: Progress) -> WorkspaceResource:
         """The same resource. It sends progress to `listener` (the terminal) and to Dagster's log."""
@@ -77,6 +78,11 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         self._budget_s = budget_s
         return self
 
+    def since(self, started_at: float | None) -> WorkspaceResource:
+        """The same resource. Its budgets count from this moment of the monotonic clock: the command began then."""
+        self._started_at = started_at
+        return self
+
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         if self._workspace is not None:
             self._workspace.close()
@@ -91,7 +97,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         if self._workspace is None:
             workload = load_workload(Path(self.workload))
             spark = CheckedPySparkResource.of(workload)
-            self._workspace = Workspace(workload, lambda: spark.spark_session)
+            self._workspace = Workspace(workload, lambda: spark.spark_session, started_at=self._started_at)
         return Run(
             self._workspace,
             run_id,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.delta.place import LOG, Place
 from planopt_assets.delta.refusals import StorageRefused, words_of
 from planopt_assets.errors import NativeUnusable
+from planopt_assets.model.location import scheme_and_rest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,7 @@ class Objects(Place):
 
     def __init__(self, location: str) -> None:
         super().__init__(location)
-        scheme, _, rest = location.partition("://")
+        scheme, rest = scheme_and_rest(location)
         host, _, self._prefix = rest.strip("/").partition("/")
         self._bucket = f"{scheme}://{host}"
 

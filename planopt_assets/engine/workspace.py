@@ -71,10 +71,16 @@ class Workspace:
 
     first_expression_id = FIRST_EXPRESSION_ID
 
-    def __init__(self, workload: Workload, session: Callable[[], SparkSession] | None = None) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        session: Callable[[], SparkSession] | None = None,
+        *,
+        started_at: float | None = None,
+    ) -> None:
         self.workload = workload
         self.pins = Pins()
-        self.started_at = time.monotonic()
+        self.started_at = time.monotonic() if started_at is None else started_at  # budgets count from here
         self.sessions_lost = 0
         self._open_session = session or (lambda: open_session(workload))
         self._sessions: dict[Session, SparkSession] = {}

@@ -40,6 +40,11 @@ class Item:
     def tries(self) -> bool:
         return any(s.stage in ("replan", "validate") and s.needed for s in self.steps)
 
+    @property
+    def may_try(self) -> bool:
+        """The same, or what an earlier stage finds may be tried."""
+        return self.tries or any(s.stage == "validate" and s.need == "depends" for s in self.steps)
+
     def facts(self, order: int | None) -> dict[str, Any]:
         """One object per query, as `--json` prints it."""
         seconds = {
@@ -70,9 +75,19 @@ class TableItem:
 
     @property
     def to_do(self) -> bool:
-        """It is looked at, or a layout of it is due to be tried: what is proven needs no rival."""
+        """It is looked at, or a layout of it is due to be tried."""
+        return self.step.needed or self._due
+
+    @property
+    def may_try(self) -> bool:
+        """A layout of it is due to be tried, or may be proposed once it was looked at."""
+        return self.tried and (self._due or self.step.need in ("needed", "depends"))
+
+    @property
+    def _due(self) -> bool:
+        """What is proven needs no rival."""
         states = {known.state for _, known in self.layouts}
-        return self.step.needed or (self.tried and "due" in states and "proven" not in states)
+        return self.tried and "due" in states and "proven" not in states
 
     def facts(self) -> dict[str, Any]:
         """One object per table, as `--json` prints it."""

@@ -23,10 +23,11 @@ _INSTANCES = "spark.executor.instances"
 class RunCost:
     """Of trials, in seconds on the clock. Observing comes on top: every query runs twice."""
 
-    expected_s: float  # as far as earlier runs tell
-    at_most_s: float  # what the budgets and the hours of trials allow
+    expected_s: float  # of policies, as far as earlier runs tell
+    at_most_s: float  # what the budgets and the hours of trials allow, layouts and policies together
     executors: int | None  # None: a cluster that was never used
     not_now: str = ""  # why no trial may run at this hour
+    layouts: int = 0  # tables of which layouts may be tried; nobody knows how long that takes
 
     @property
     def at_most_executor_s(self) -> float | None:
@@ -39,19 +40,23 @@ class RunCost:
             "executors": self.executors,
             "at_most_executor_s": self.at_most_executor_s,
             "not_now": self.not_now,
+            "layouts_of_tables": self.layouts,
         }
 
     def describe(self) -> str:
         """
         >>> RunCost(12.3, 600.0, 2).describe()
         'trials: about 12 s, at most 600 s; on 2 executors at most 1,200 executor-seconds'
-        >>> RunCost(0.0, 600.0, 1).describe()
-        'trials: at most 600 s'
+        >>> RunCost(0.0, 600.0, 1).describe(), RunCost(12.3, 600.0, 1, layouts=1).describe()
+        ('trials: at most 600 s', 'trials: about 12 s, and layouts of 1 table; at most 600 s')
         """
         if self.not_now:
             return self.not_now
-        about = f"about {self.expected_s:,.0f} s, " if self.expected_s else ""  # else nobody knows
-        words = f"trials: {about}at most {self.at_most_s:,.0f} s"
+        about = [f"about {self.expected_s:,.0f} s"] if self.expected_s else []  # else nobody knows
+        if self.layouts:
+            about.append(f"{'and ' if about else ''}layouts of {self.layouts} table{'s' * (self.layouts > 1)}")
+        known = ", ".join(about) + ("; " if self.layouts else ", " if about else "")
+        words = f"trials: {known}at most {self.at_most_s:,.0f} s"
         if self.executors is None:
             return f"{words}; times the executors that the cluster will give"
         if self.executors == 1:
@@ -60,20 +65,19 @@ class RunCost:
 
 
 def run_cost(workload: Workload, agenda: Agenda, executors: int | None, now: datetime) -> RunCost:
-    """Worked: 3 queries to try with `per_query` 300 and `per_run` 600 take at most 600 s, and 900 s without `per_run`.
+    """Worked: with `per_run` 600 one query to try takes at most 600 s, and so do ten of them with layouts.
 
-    An unknown number of executors counts as one, so that the clock is the only limit.
+    `per_query` is no bound: it ends one experiment, and a query has as many as the run has time for. An unknown number
+    of executors counts as one, so that the clock is the only limit.
     """
     held, budgets = executors or 1, workload.budgets
-    tried = [item for item in agenda.items if item.tries or _may_try(item.steps)]
+    tried = [item for item in agenda.items if item.may_try]
+    layouts = sum(item.may_try for item in agenda.table_items)
+    if not tried and not layouts:
+        return RunCost(0.0, 0.0, executors)
     expected = sum(i.promise.trial_cost_ns / 1e9 + (i.confirmation_cost_s or 0.0) for i in tried)
-    allowed = min(len(tried) * budgets.per_query_on(held), budgets.run_on(budgets.per_run, held))
-    at_most = min(allowed, trials_open_for_s(workload, now))
-    return RunCost(min(expected, at_most), at_most, executors, outside_window(workload, now) if tried else "")
-
-
-def _may_try(steps: tuple[Any, ...]) -> bool:
-    return any(step.stage == "validate" and step.need in ("needed", "depends") for step in steps)
+    at_most = min(budgets.run_on(budgets.per_run, held), trials_open_for_s(workload, now))
+    return RunCost(min(expected, at_most), at_most, executors, outside_window(workload, now), layouts)
 
 
 def executors_held(workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing]) -> int | None:

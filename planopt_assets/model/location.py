@@ -16,13 +16,23 @@ class Reach(Enum):
 _OBJECT_STORAGE = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az", "azure", "adl"})
 
 
+def scheme_and_rest(location: str) -> tuple[str, str]:
+    """The scheme of a URI, and what follows it. A folder has none.
+
+    >>> scheme_and_rest("s3://bucket/orders"), scheme_and_rest("/data/orders")
+    (('s3', 'bucket/orders'), ('', '/data/orders'))
+    """
+    scheme, separator, rest = location.partition("://")
+    return (scheme, rest) if separator else ("", location)
+
+
 def reach(location: str) -> Reach:
     """
     >>> reach("/data/orders").name, reach("s3://bucket/orders").name, reach("hdfs://name:8020/orders").name
     ('FOLDER', 'OBJECTS', 'HADOOP')
     """
-    scheme, separator, _ = location.partition("://")
-    if not separator:
+    scheme, _ = scheme_and_rest(location)
+    if not scheme:
         return Reach.FOLDER
     return Reach.OBJECTS if scheme.lower() in _OBJECT_STORAGE else Reach.HADOOP
 

@@ -62,7 +62,7 @@ class Budgets:
     """
 
     per_candidate: float = 120.0
-    per_query: float = 300.0
+    per_query: float = 300.0  # per experiment: a query may have several in a run
     per_run: float = 1800.0
     per_night: float = 14400.0  # of the nightly sweep, in place of `per_run`
     explore: float = EXPLORE  # share of a run's seconds for what no rule foresees; 0: never
@@ -70,7 +70,7 @@ class Budgets:
     executor_seconds_per_run: float | None = None  # also of the nightly sweep
 
     def per_query_on(self, executors: int) -> float:
-        """Seconds for one query where so many executors are held.
+        """Seconds for one experiment where so many executors are held.
 
         >>> Budgets(per_query=300.0, executor_seconds_per_query=1000.0).per_query_on(10)
         100.0

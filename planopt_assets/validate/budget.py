@@ -1,4 +1,4 @@
-"""The time budget of one experiment: how many seconds are left for the query, and for each candidate."""
+"""The time budget of one experiment: how many seconds are left for it, and for each candidate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Clock = Callable[[], float]
 
 
 class Budget:
-    """Ends with the query's budget or the run's, whichever is sooner. No candidate pays for the baseline."""
+    """Ends with `per_query` or with the run, whichever is sooner. No candidate pays for the baseline."""
 
     def __init__(
         self, budgets: Budgets, run_deadline: float, clock: Clock, baseline: str, *, executors: int = 1

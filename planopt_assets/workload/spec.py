@@ -191,14 +191,16 @@ class BudgetFields(_Mapping):
     """Upper bounds of trial time, in seconds."""
 
     per_candidate: Positive = _field(120.0, "Seconds for one candidate.", 120)
-    per_query: Positive = _field(300.0, "Seconds for one query, all candidates.", 300)
-    per_run: Positive = _field(1800.0, "Seconds for one run of the whole loop.", 1800)
+    per_query: Positive = _field(
+        300.0, "Seconds per experiment: all candidates of a query; it may have several in a run.", 300
+    )
+    per_run: Positive = _field(1800.0, "Seconds for one run of the whole loop, layouts and policies together.", 1800)
     per_night: Positive = _field(14400.0, "Seconds for the nightly sweep, in place of `per_run`.", 14400)
     explore: Share = _field(
         0.1, "Share of these seconds for trying what no rule foresees but helped similar queries; 0: never.", 0.2
     )
     executor_seconds_per_query: Positive | None = _field(
-        None, "The same for one query, in seconds times executors that are held, beside the clock.", 6000
+        None, "The same per experiment, in seconds times executors that are held, beside the clock.", 6000
     )
     executor_seconds_per_run: Positive | None = _field(None, "The same for one run, also for the nightly sweep.", 36000)
 

@@ -35,6 +35,12 @@ def test_planopt_run_knows_better_than_the_configuration_it_makes(resource: Work
     assert set(run.named) == set()
 
 
+def test_the_budget_of_a_run_counts_from_the_start_of_its_command(resource: WorkspaceResource) -> None:
+    """`planopt run` starts two of them."""
+    run = resource.since(1_000.0).run("r", lambda *_: None)
+    assert run.deadline == 1_000.0 + run.workload.budgets.per_run
+
+
 def test_the_queries_of_a_configuration_are_named(resource: WorkspaceResource) -> None:
     told: list[set[str]] = []
 

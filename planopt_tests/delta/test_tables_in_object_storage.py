@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +17,14 @@ from planopt_assets.delta.table_log import read_table_log
 from planopt_assets.delta.table_sample import table_sample
 from planopt_assets.engine.delta.delta_log import newest_version, read_table_facts
 from planopt_assets.engine.delta.pins import Pins
+from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import TableUnreachable, TableUnreadable
+from planopt_assets.loop.run import Run
+from planopt_assets.loop.stages.readiness import readiness
+from planopt_assets.model.stamp import NOT_STORED
+from planopt_assets.model.workload import Table, Workload
+from planopt_assets.store.codecs.maintaining import READINESS
+from planopt_tests.no_spark import no_spark
 from planopt_tests.s3_server import S3, SECRET, Fault
 
 pytestmark = pytest.mark.fast
@@ -75,6 +83,24 @@ def test_files_and_samples_are_those_of_the_folder(
     assert (len(there.files), there) == (25, here)
     samples = [table_sample(LogFiles("sales", at).folder, facts, here.files, ["id"]) for at in (str(folder), location)]
     assert samples[0] == samples[1]
+
+
+def test_the_stage_that_looks_at_tables_finds_the_same(folder: Path, location: str, tmp_path: Path) -> None:
+    noon = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def seen(at: str) -> str:
+        workload = Workload(
+            *("tests", tmp_path / "planopt.yaml", str(tmp_path / f"store-{Path(at).parent.name}")),
+            *((Table("sales", at),), ()),
+        )
+        run = Run(Workspace(workload, no_spark), "run-1", now=lambda: noon)
+        (result,) = readiness(run, ["sales"])
+        (found,) = run.snapshot.read(READINESS)
+        assert (result.changed, found.version) == (True, 4)
+        told = replace(found, location="", input_fingerprint="", stamp=NOT_STORED)
+        return f"{told} {result.summary} {result.markdown}".replace(at, "")
+
+    assert seen(location) == seen(str(folder))
 
 
 def test_a_large_file_is_read_in_parts(folder: Path, location: str, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,22 @@ def test_it_waits_for_a_lost_executor_to_come_back() -> None:
     both, one = [up("0"), up("1")], [up("0"), down("1")]
     spark, jvm = spark_of([both, one, one, [up("0"), down("1"), up("2")]])
     executors = Executors(spark, jvm)
-    assert executors.disturbed(executors.whole()) == ""
+    assert set(executors.whole().cores) == {"0", "2"}
+
+
+def test_an_executor_that_was_swapped_between_two_executions_disturbs_the_first_on_it_and_no_other() -> None:
+    both, swapped = [up("0"), up("1")], [up("0"), down("1"), up("2")]
+    spark, jvm = spark_of([both, both, both, swapped])
+    executors = Executors(spark, jvm)
+    words = [executors.disturbed(executors.whole()) for _ in range(3)]
+    assert words == ["", "another executor than in the execution before", ""]
+
+
+def test_an_executor_that_was_swapped_in_an_execution_disturbs_that_one_alone() -> None:
+    both, gone, swapped = [up("0"), up("1")], [up("0"), down("1")], [up("0"), down("1"), up("2")]
+    spark, jvm = spark_of([both, both, gone, swapped])
+    executors = Executors(spark, jvm)
+    assert [executors.disturbed(executors.whole()) for _ in range(2)] == ["an executor was lost", ""]
 
 
 def test_a_worker_that_is_gone_for_good_is_waited_for_once_and_every_execution_says_so() -> None:
@@ -149,8 +164,9 @@ def test_a_cluster_that_gives_nothing_is_an_error(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_session_that_spark_has_stopped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SparkFailed, match=r"PLN-205 spark://host:7077: .*no connection to the cluster"):
+    with pytest.raises(SparkFailed, match=r"PLN-205 spark://host:7077: .*no connection to the cluster") as error:
         wait(monkeypatch, [[]], stopped=True)
+    assert error.value.fix.endswith("driver and cluster must run the same Spark")
 
 
 # Stragglers

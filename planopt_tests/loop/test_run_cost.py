@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from planopt_assets.loop.agenda import Agenda, Item
+from planopt_assets.loop.agenda import Agenda, Item, TableItem
 from planopt_assets.loop.priority import NO_PROMISE
 from planopt_assets.loop.run_cost import RunCost, executors_held, run_cost
-from planopt_assets.loop.steps import Step
+from planopt_assets.loop.steps import Need, Step
+from planopt_assets.maintain.layout_memory import Remembered, State
 from planopt_assets.model.automation import TrialWindow
 from planopt_assets.model.workload import Budgets, Workload
 
@@ -26,22 +27,49 @@ def item(name: str, *, tries: bool = True, seconds: float = 0.0) -> Item:
     return Item(name, (step,), replace(NO_PROMISE, trial_cost_ns=seconds * 1e9))
 
 
-def test_a_run_costs_at_most_what_its_budgets_allow() -> None:
-    two = Agenda((item("a", seconds=4.0), item("b"), item("settled", tries=False)))
-    three = Agenda((*two.items, item("c")))
-    assert run_cost(WORKLOAD, two, 1, NOON) == RunCost(4.0, 600.0, 1)
-    assert run_cost(WORKLOAD, three, 1, NOON) == RunCost(4.0, 700.0, 1)
+def layouts(table: str, need: Need, *states: State, tried: bool = True) -> TableItem:
+    known = tuple((f"compact {table}", Remembered(state, "")) for state in states)
+    return TableItem(table, Step("readiness", need, ""), known, tried)
+
+
+def test_a_run_costs_at_most_what_its_budget_allows_however_many_queries_are_tried() -> None:
+    """A query of 300 s may have several experiments: a try, a confirmation, further rounds."""
+    one = Agenda((item("a", seconds=4.0), item("settled", tries=False)))
+    three = Agenda((*one.items, item("b"), item("c")))
+    assert run_cost(WORKLOAD, one, 1, NOON) == run_cost(WORKLOAD, three, 1, NOON) == RunCost(4.0, 700.0, 1)
 
 
 def test_nothing_to_try_costs_nothing() -> None:
-    assert run_cost(WORKLOAD, Agenda((item("a", tries=False),)), 1, NOON) == RunCost(0.0, 0.0, 1)
+    settled = Agenda((item("a", tries=False),), (layouts("shops", "done"),))
+    assert run_cost(WORKLOAD, settled, 1, NOON) == RunCost(0.0, 0.0, 1)
+    by_night = replace(WORKLOAD, trial_window=TrialWindow(22, 6))
+    assert run_cost(by_night, settled, 1, NOON) == RunCost(0.0, 0.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "counted"),
+    [
+        (layouts("sales", "done", "due"), 1),
+        (layouts("sales", "needed"), 1),  # nobody knows yet what will be proposed
+        (layouts("sales", "depends"), 1),
+        (layouts("sales", "done", "waits"), 0),
+        (layouts("sales", "done", "due", "proven"), 0),
+        (layouts("sales", "needed", "due", tried=False), 0),
+    ],
+    ids=["due", "not looked at", "not observed", "waits", "proven", "may not be laid out"],
+)
+def test_layouts_that_may_be_tried_cost_as_much_as_policies(table: TableItem, counted: int) -> None:
+    cost = run_cost(WORKLOAD, Agenda((item("settled", tries=False),), (table,)), 1, NOON)
+    assert (cost.layouts, cost.at_most_s) == (counted, 700.0 * counted)
 
 
 def test_on_a_cluster_it_is_told_in_executor_seconds_too() -> None:
     one = Agenda((item("a", seconds=4.0),))
     cost = run_cost(WORKLOAD, one, 8, NOON)
-    assert (cost.at_most_s, cost.at_most_executor_s) == (300.0, 2_400.0)
-    limited = replace(WORKLOAD, budgets=replace(WORKLOAD.budgets, executor_seconds_per_query=800.0))
+    assert (cost.at_most_s, cost.at_most_executor_s) == (700.0, 5_600.0)
+    by_experiment = replace(WORKLOAD, budgets=replace(WORKLOAD.budgets, executor_seconds_per_query=80.0))
+    assert run_cost(by_experiment, one, 8, NOON).at_most_executor_s == 5_600.0
+    limited = replace(WORKLOAD, budgets=replace(WORKLOAD.budgets, executor_seconds_per_run=800.0))
     assert run_cost(limited, one, 8, NOON).at_most_executor_s == 800.0
     unknown = run_cost(WORKLOAD, one, None, NOON)
     assert unknown.at_most_executor_s is None
@@ -53,7 +81,7 @@ def test_outside_the_hours_of_trials_it_says_so() -> None:
     closed = run_cost(replace(WORKLOAD, trial_window=TrialWindow(22, 6)), one, 1, NOON)
     assert (closed.at_most_s, closed.describe()[:36]) == (0.0, "trials run from 22:00 to 06:00 (UTC)")
     open_ = run_cost(replace(WORKLOAD, trial_window=TrialWindow(11, 13)), one, 1, NOON)
-    assert (open_.at_most_s, open_.not_now) == (300.0, "")
+    assert (open_.at_most_s, open_.not_now) == (700.0, "")
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planopt_assets.delta.place import place
-from planopt_assets.errors import PromotionConflict, StoreUnreachable, StoreUnreadable
-from planopt_assets.store import control_claims, writer
+from planopt_assets.errors import StoreUnreachable, StoreUnreadable
+from planopt_assets.store import writer
 from planopt_assets.store.compaction import Compacted, compact_store
-from planopt_assets.store.control_claims import HOUR_S, claim_control
 from planopt_assets.store.crash_points import EXIT_CODE, VARIABLE
 from planopt_assets.store.promotions import chains
 from planopt_assets.store.repair import repair
@@ -26,6 +23,7 @@ from planopt_tests.no_spark import no_spark
 from planopt_tests.promoted import chain
 from planopt_tests.rows import FEWER, OTHER
 from planopt_tests.s3_server import KEY, S3, SECRET
+from planopt_tests.stored_objects import objects_with
 from planopt_tests.stored_rows import StoredRows
 
 pytestmark = pytest.mark.fast
@@ -94,83 +92,8 @@ def test_a_promotion_is_read_with_its_head_and_the_head_before_is_gone(root: str
 def test_no_object_holds_a_credential(root: str, s3: S3) -> None:
     append(root, 0)
     promote(root)
-    bucket, keys = root.removesuffix("/store"), s3.keys(root)
-    assert len(keys) > 6
-    assert not [key for key in keys if SECRET.encode() in s3.get(f"{bucket}/{key}")]
-
-
-# Several at once
-
-
-def test_two_processes_with_eight_writers_lose_nothing(root: str) -> None:
-    code = """
-with ThreadPoolExecutor(4) as pool:
-    list(pool.map(lambda number: append(sys.argv[1], number), range(int(sys.argv[2]), int(sys.argv[2]) + 8)))
-"""
-    both = [start(code, root, first) for first in ("0", "8")]
-    for process in both:
-        process.communicate()
-    assert [process.returncode for process in both] == [0, 0]
-    assert sorted(executions(root)) == sorted(f"exe-{n}" for n in range(16))
-    assert StoredRows(root, "tests").version(COUNTERS) == 15  # one commit each
-
-
-def test_of_two_processes_that_promote_one_generation_one_wins(root: str) -> None:
-    code = """
-print("ready", flush=True)
-sys.stdin.readline()
-try:
-    promote(sys.argv[1], 1, sys.argv[2])
-    print("won")
-except PromotionConflict:
-    print("lost")
-"""
-    both = [start(code, root, run_id) for run_id in ("r1", "r2")]
-    for process in both:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in both:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert sorted(process.communicate()[0].strip() for process in both) == ["lost", "won"]
-    assert len(chains(Snapshot(root, "tests")).of("q")) == 1
-
-
-def test_threads_that_promote_one_generation_at_the_same_moment_agree_on_the_winner(root: str) -> None:
-    def tried(run_id: str) -> bool:
-        try:
-            promote(root, 1, run_id)
-        except PromotionConflict:
-            return False
-        return True
-
-    with ThreadPoolExecutor(6) as pool:
-        won = list(pool.map(tried, [f"r{n}" for n in range(6)]))
-    assert won.count(True) == 1
-    rows = StoredRows(root, "tests").rows("active_policies", ["run_id", "generation"])
-    assert rows == [{"run_id": f"r{won.index(True)}", "generation": 1}]
-
-
-def test_one_control_run_an_hour_whoever_asks(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 500_000 * HOUR_S + 10.0
-
-    def asked(at: float) -> bool:
-        return claim_control(root, "tests", "q", at)
-
-    monkeypatch.setattr(control_claims, "_LAST", _Forgetful())  # each is a process of its own
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(asked, [now] * 4)).count(True) == 1
-    assert [asked(now + 1800), asked(now + HOUR_S - 20), asked(now + HOUR_S + 20), asked(now + HOUR_S + 30)] == [
-        *(False, False, True, False)
-    ]
-    assert asked(now + 3 * HOUR_S)
-    assert len(place(root).sizes("_controls/tests")) == 1  # the older are deleted
-
-
-class _Forgetful(dict[Any, Any]):
-    def __setitem__(self, key: Any, value: Any) -> None:
-        pass
+    assert any(key.endswith(".parquet") for key in objects_with(s3, root, "exe-0"))  # what is in a row is found
+    assert objects_with(s3, root, KEY, SECRET) == []
 
 
 # Compacted

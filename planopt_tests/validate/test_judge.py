@@ -19,6 +19,21 @@ from planopt_tests.validate.judged import NOISE, RULES, criterion, pair, pairs_o
 pytestmark = pytest.mark.fast
 
 
+# Unknown
+
+
+@pytest.mark.parametrize("side", ["baseline", "candidate"])
+@pytest.mark.parametrize("objective", ["cpu", "latency", "bytes"])
+@pytest.mark.parametrize("ratio", [0.5, 2.0], ids=["better", "worse"])
+def test_cpu_that_is_unknown_in_one_trial_is_neither_a_gain_nor_a_loss(side: str, objective: str, ratio: float) -> None:
+    """An executor of a cluster did not say what its Python workers took: unknown is not zero."""
+    first, *others = pairs_of(ratio, **(HALF_THE_WORK if ratio < 1 else {}))
+    unknown = replace(first, **{side: tuple(replace(c, cpu_ns=None) for c in getattr(first, side))})
+    verdict = verdict_on([unknown, *others], objective)
+    assert (verdict.outcome, verdict.gain) == ("inconclusive", None)
+    assert verdict.reason == "cannot be judged: cpu_ns unknown in a trial"
+
+
 # Accept
 
 

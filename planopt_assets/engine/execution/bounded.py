@@ -14,13 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from planopt_assets.engine.jvm.started_with import started_with
+from planopt_assets.engine.sessions.scheduler_pool import take_pool
 from planopt_assets.errors import QueryHangs, QueryOutdone, QueryTimedOut
 
 _CANCEL_EVERY_S = 0.2  # a cancel sent before a job exists is lost: repeat it
 PATIENCE_S = {"planning": 1.0, "running": 2.0}  # after the first cancel; tasks end at their next row
 ASK_EVERY_S = 0.25  # whether it is outdone
-POOL = "spark.scheduler.pool"
 _FIX = "raise the budget if it should be given more time"
 
 T = TypeVar("T")
@@ -99,8 +98,7 @@ class _Worker(threading.Thread, Generic[T]):
             if self._context is not None:
                 self._java_thread = self._context._jvm.java.lang.Thread.currentThread()
                 self._context.addJobTag(self._job_tag)
-                # A pool is a property of a thread. Without one it is None, and Spark takes its own.
-                self._context.setLocalProperty(POOL, started_with(self._context, POOL))
+                take_pool(self._context)
             self._result.append(self._work(self.step))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised again where the work was asked for
             self.error = error

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import normpath
 
+from planopt_assets.model.location import scheme_and_rest
+
 
 @dataclass(frozen=True, slots=True)
 class RegisteredRelations:
@@ -36,7 +38,7 @@ NOTHING_REGISTERED = RegisteredRelations()
 
 def _one_spelling(path: str) -> str:
     """One text per place: no `file:` for local paths, no double or trailing slash, symbolic links followed."""
-    scheme, separator, rest = path.partition("://")
-    if separator and scheme != "file":
+    scheme, rest = scheme_and_rest(path)
+    if scheme not in ("", "file"):
         return f"{scheme}://{normpath(rest)}"
     return str(Path(re.sub(r"^file:/*", "/", path)).resolve())

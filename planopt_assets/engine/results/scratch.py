@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from planopt_assets.errors import ResultIncomparable
-from planopt_assets.model.location import is_folder
+from planopt_assets.model.location import is_folder, scheme_and_rest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ def _knows(spark: SparkSession, location: str) -> bool:
     jvm: Any = spark._jvm
     configuration: Any = spark._jsparkSession.sessionState().newHadoopConf()
     try:
-        jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(location.partition("://")[0], configuration)
+        jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme_and_rest(location)[0], configuration)
     except Py4JJavaError:  # no such scheme, or its class is in no jar
         return False
     return True

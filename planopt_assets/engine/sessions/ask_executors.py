@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.sessions.executors import Executors
+from planopt_assets.engine.sessions.scheduler_pool import in_pool
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +40,8 @@ def ask_executors(spark: SparkSession, question: Question) -> Answers:
         fleet = executors.look()
         tasks = max(1, fleet.total_cores) * attempt
         asked = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(_asking(question, _HOLD_S * attempt))
-        answers = dict(asked.collect())
+        with in_pool(spark.sparkContext):
+            answers = dict(asked.collect())
         if len(answers) >= len(fleet.cores):
             return Answers(list(answers.values()), complete=True)
     return Answers(list(answers.values()), complete=False)

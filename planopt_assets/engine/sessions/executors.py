@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.jvm.bridge import Jvm, jvm_of
+from planopt_assets.engine.sessions.scheduler_pool import take_pool
 from planopt_assets.errors import ClusterGivesNothing, SparkFailed
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ BACK_S = 30.0  # a standalone cluster has another executor within seconds
 QUIET_S = 2.0  # at least so long without another one: then they are all there
 _ASK_EVERY_S = 0.2
 _DYNAMIC = "spark.dynamicAllocation.enabled"
+SAME_SPARK = "driver and cluster must run the same Spark"  # of another one the master understands nothing
 _GIVEN_BACK = ("idle", "decommission")  # dynamic allocation took them away on purpose
 
 
@@ -69,8 +71,10 @@ class Executors:
         self._jvm = jvm or jvm_of(spark)
         self._parallelism = int(spark.sparkContext.defaultParallelism)
         self.alone = runs_alone(str(spark.sparkContext.master))
-        self.cores = self.look().total_cores
+        now = self.look()
+        self.cores = now.total_cores
         self._may_come_back = True
+        self._last: frozenset[str] | None = frozenset(now.cores)  # None: a change was told, whatever comes next counts
 
     def look(self) -> Fleet:
         if self.alone:
@@ -95,13 +99,21 @@ class Executors:
         return now
 
     def disturbed(self, before: Fleet) -> str:
-        """In words what is wrong with an execution that began at this moment and has ended; empty if nothing is."""
-        now = self.look()
+        """In words what is wrong with an execution that began at this moment and has ended; empty if nothing is.
+
+        Each change is told once: an executor that was lost after the last execution disturbs the first one on another.
+        It is a JVM that has compiled nothing yet, perhaps on another machine.
+        """
+        now, last = self.look(), self._last
+        self._last = None
         if words := before.until(now):
             return words
         if now.total_cores > self.cores:
             return f"{now.total_cores} cores where trials began with {self.cores}"
-        return "" if now.total_cores == self.cores else f"{now.total_cores} of {self.cores} cores are left"
+        if now.total_cores < self.cores:
+            return f"{now.total_cores} of {self.cores} cores are left"
+        self._last = frozenset(now.cores)
+        return "" if last in (None, self._last) else "another executor than in the execution before"
 
 
 def fleet(executors: Iterable[Mapping[str, Any]]) -> Fleet:
@@ -139,7 +151,7 @@ def wait_for_executors(spark: SparkSession, *, first_s: float | None = None) -> 
             raise SparkFailed(
                 "Spark stopped: it has no connection to the cluster",
                 where=str(spark.sparkContext.master),
-                fix="check that the master runs at this address and can be reached from here",
+                fix=f"check that the master runs at this address and can be reached from here; {SAME_SPARK}",
             )
         if not seen and time.monotonic() - started > patience:
             raise ClusterGivesNothing(
@@ -160,4 +172,5 @@ def _ask_for_one(spark: SparkSession) -> None:
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, OSError):
+        take_pool(spark.sparkContext)  # of this thread, which does nothing else
         spark.sparkContext.parallelize([0], 1).count()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from planopt_assets.engine.jvm.started_with import started_with
-from planopt_assets.engine.sessions.executors import runs_alone, wait_for_executors
+from planopt_assets.engine.sessions.executors import SAME_SPARK, runs_alone, wait_for_executors
 from planopt_assets.engine.sessions.jars import delta_jars
 from planopt_assets.engine.sessions.java import check_java
 from planopt_assets.engine.sessions.python_workers import WORKER_DEFAULTS
@@ -108,7 +108,7 @@ def open_session(workload: Workload) -> SparkSession:
             raise SparkFailed(
                 f"Spark did not start: {_words_of(error, workload.master)}",
                 where=workload.master,
-                fix="check `spark.master` and `spark.settings` in the workload file, and `java -version`",
+                fix=_fix_for(workload.master),
             ) from error
         _STARTED[found.sparkContext] = os.getpid()
         found.sparkContext.setLogLevel("ERROR")
@@ -133,8 +133,17 @@ def _check_cluster(session: SparkSession) -> None:
         raise SparkFailed(
             f"Spark stopped while it started: {_words_of(error, str(session.sparkContext.master))}",
             where=str(session.sparkContext.master),
-            fix="check that the cluster runs and can be reached from here",
+            fix=f"check that the cluster runs and can be reached from here; {SAME_SPARK}",
         ) from error
+
+
+def _fix_for(master: str) -> str:
+    """
+    >>> _fix_for("local[2]")[-20:], _fix_for("spark://host:7077")[-44:]
+    (' and `java -version`', '; driver and cluster must run the same Spark')
+    """
+    fix = "check `spark.master` and `spark.settings` in the workload file, and `java -version`"
+    return fix if runs_alone(master) else f"{fix}; {SAME_SPARK}"
 
 
 def _words_of(error: BaseException, master: str) -> str:
