@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.report.quantities import in_seconds, megabytes, number, pay_back, seconds
+from planopt_assets.maintain.quantities import in_seconds, megabytes, number, pay_back, seconds
 from planopt_assets.report.terminal import console
 
 if TYPE_CHECKING:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.maintain.charge import charge_words
+from planopt_assets.maintain.quantities import in_seconds, number
 from planopt_assets.report.columns import print_columns
-from planopt_assets.report.quantities import in_seconds, megabytes, number, pay_back, seconds
 from planopt_assets.report.terminal import CRITERIA, console, criterion_rows
 
 if TYPE_CHECKING:
     from planopt_assets.model.layout_verdict import LayoutVerdict
-
-_EQUAL = {True: "results are equal", False: "results differ", None: "results were not compared"}
 
 
 def verdict_facts(verdict: LayoutVerdict) -> dict[str, Any]:
@@ -35,28 +34,16 @@ def verdict_facts(verdict: LayoutVerdict) -> dict[str, Any]:
         "rewrite_wall_s": in_seconds(verdict.rewrite_wall_ns),
         "saving_cpu_s_per_day": in_seconds(verdict.saving_cpu_ns_per_day),
         "break_even_days": verdict.break_even_days,
+        "charge": list(charge_words(verdict)),
         "prediction_error": verdict.prediction_error,
         "measured": [asdict(m) for m in verdict.measured],
         "criteria": [asdict(c) for c in verdict.criteria],
     }
 
 
-def charge_lines(facts: Mapping[str, Any]) -> list[str]:
-    """What the rewrite took on the clone and what it saves; whether results are equal, and on which files.
-
-    Worked: 12.3 s of CPU for 48 MB, and 5.2 s saved a day: break-even after 2.4 days.
-    """
-    took = f"{seconds(facts['rewrite_cpu_s'])} CPU and {seconds(facts['rewrite_wall_s'])} for"
-    files = f"files {number(facts['files_before'])} -> {number(facts['files_after'])}"
-    saved = f"it saves {seconds(facts['saving_cpu_s_per_day'])} CPU a day, {pay_back(facts['break_even_days'])}"
-    lines = [f"rewrite: {took} {megabytes(facts['bytes_rewritten'])}, {files}; {saved}"]
-    on = f", on {facts['subset']}: the charge is of these files" if facts["subset"] else ""
-    return [*lines, f"{_EQUAL[facts['results_equal']]}{on}"]
-
-
 def print_verdict(facts: Mapping[str, Any]) -> None:
     out = console()
-    said = [f"\ntried    {facts['outcome']}: {facts['reason']}", *charge_lines(facts)]
+    said = [f"\ntried    {facts['outcome']}: {facts['reason']}", *facts["charge"]]
     out.print("\n           ".join(said), markup=False, soft_wrap=True)
     rows = [
         (

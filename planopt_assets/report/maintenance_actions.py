@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from planopt_assets.report.quantities import in_seconds
+from planopt_assets.maintain.quantities import in_seconds
 
 if TYPE_CHECKING:
     from planopt_assets.model.maintenance_action import MaintenanceAction

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.maintain.quantities import hours, megabytes, number
 from planopt_assets.report.columns import Cell, print_columns
 from planopt_assets.report.layout_verdicts import print_verdict, verdict_facts
 from planopt_assets.report.maintenance_actions import action_facts, action_lines
-from planopt_assets.report.quantities import hours, megabytes, number
 from planopt_assets.report.terminal import console
 
 if TYPE_CHECKING:
