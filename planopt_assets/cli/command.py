@@ -58,6 +58,14 @@ class Read:
         tables = table_standings(self.workload, self.snapshot, self.pins)
         return agenda_of(self.workload, self.snapshot, self.standings, queries, named or (), tables)
 
+    @property
+    def layouts(self) -> tuple[Any, ...]:
+        """What planopt has put on tables, and nobody took back."""
+        from planopt_assets.loop.laid_out import laid_out
+
+        found: tuple[Any, ...] = self.snapshot.once("laid_out", lambda: laid_out(self.snapshot))
+        return found
+
     def gates(self, queries: list[str]) -> dict[str, dict[str, Any]]:
         """The answer of each gate for each of these queries, from stored rows."""
         from planopt_assets.loop.gates import evaluate
@@ -155,11 +163,11 @@ def write_html(found: Read, output: Path | None = None, *, unless_shown: bool = 
     from planopt_assets.store.writable import not_writable
 
     path = output or report_of(found.workload)
-    content = made_of(found.workload, found.snapshot, found.standings)
+    content = made_of(found.workload, found.snapshot, found.standings, found.layouts)
     if unless_shown and shows(path, content):
         return path
     try:
-        return write_report(found.workload, found.standings, path, content)
+        return write_report(found.workload, found.standings, path, content, found.layouts)
     except OSError as error:
         raise not_writable(path, "the report") from error
 

@@ -102,10 +102,12 @@ def ui(
 
 
 def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
-    """Run the loop for queries that need it, then print the state of each query."""
+    """Run the loop for queries that need it, then print the state of each query and what was put on tables."""
     from planopt_assets.engine.sessions.thread_budget import limit_native_threads
 
     limit_native_threads()  # before anything loads Arrow, which starts the thread pools
+    from planopt_assets.loop.laid_out import by_runs
+    from planopt_assets.report.applied_layouts import layout_facts, print_layouts
     from planopt_assets.report.standing_facts import standing_facts
     from planopt_assets.report.terminal import Progress, print_closing, print_standings
     from planopt_assets.store.compaction import compact_store
@@ -115,7 +117,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
     chosen = queries or [q.id for q in loaded.queries]
     agenda = found.agenda(chosen, queries)
     todo = agenda.queries
-    run_id = None
+    run_id, laid_out_by = None, ""
     if todo or agenda.tables:
         from planopt_assets.definitions import defs
         from planopt_assets.defs.instance import run_loop
@@ -130,7 +132,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         with Progress(loaded.name, todo, quiet=as_json, tables=len(agenda.tables)) as progress:
             if loaded.mode != "observe" and any(t.maintain != "never" for t in loaded.tables):
                 # Layouts first: policies are then validated on what they will run on.
-                run_loop(
+                laid_out_by, _ = run_loop(
                     *(defs(), loaded, todo or chosen, progress.tell),
                     named=queries,
                     job=LAY_OUT_SELECTED_JOB,
@@ -145,6 +147,7 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
         found = read_store(loaded, pins=pins)
     compact_store(loaded.store)
     shown = [found.standings[q] for q in chosen]
+    layouts = by_runs(found.layouts, {laid_out_by, run_id or ""})
     path = write_html(found, unless_shown=True)
     if as_json:
         head = {
@@ -153,12 +156,14 @@ def _optimize(file: Path, queries: list[str], *, as_json: bool) -> None:
             "run_id": run_id,
             "store": loaded.store,
             "report": str(path),
+            "layouts": [layout_facts(one) for one in layouts],
         }
         print_json_list(head, "queries", (standing_facts(s) for s in shown))
     else:
         if run_id is None and not any(s.broken for s in shown):
             typer.echo("Nothing to do: queries, tables and settings are unchanged since the last run.\n")
         print_standings(shown)
+        print_layouts(layouts)
         print_closing(loaded, path)
     exit_as_it_went(found, chosen)
 

@@ -31,6 +31,7 @@ def maintain(
     from planopt_assets.loop.stages.maintain import maintain as maintain_stage
     from planopt_assets.loop.stages.maintain import open_proposals
     from planopt_assets.loop.stages.readiness import readiness
+    from planopt_assets.store.snapshot import Snapshot
 
     if apply + undo + vacuum > 1 or (hours is not None and not vacuum):
         raise typer.BadParameter("give one of --apply, --undo and --vacuum; --hours goes with --vacuum")
@@ -39,6 +40,7 @@ def maintain(
     if table not in names:
         what = f"the workload file has no table {table}"
         raise UnknownTable(what, where=str(loaded.file), fix=f"use one of: {', '.join(names)}")
+    Snapshot(loaded.store, loaded.name).refuse_newer_rows()  # before a clone, a table or the store is written
     run = Run(Workspace(loaded), str(uuid.uuid4()), by_hand=True)
     who = who_asks(by)
     facts: dict[str, Any]

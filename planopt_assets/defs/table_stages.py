@@ -42,7 +42,7 @@ def table_stage_assets(
         warn_without_one_slot(context)
         for result in run_stage(work, run, list(context.partition_keys)):
             for asset in assets:
-                metadata = _metadata(run, asset, result)
+                metadata = table_metadata(run, asset, result)
                 context.add_asset_metadata(metadata, asset_key=keys[asset], partition_key=result.query_id)
         for asset in assets:
             yield dg.MaterializeResult(asset_key=keys[asset])
@@ -50,7 +50,7 @@ def table_stage_assets(
     return step
 
 
-def _metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
+def table_metadata(run: Run, asset: str, result: StageResult) -> dict[str, Any]:
     """Of one table: what happened in a sentence, details, and numbers, which Dagster plots over time."""
     return {
         "summary": result.summary,
@@ -144,7 +144,7 @@ def _table_op(
         changed = {r.query_id: r for r in run_stage(work, run, tables) if r.changed}
         for result in changed.values():
             for asset in names.TABLE_ASSETS[stage]:
-                metadata = _metadata(run, asset, result)
+                metadata = table_metadata(run, asset, result)
                 key = called.asset_key(asset)
                 context.log_event(dg.AssetMaterialization(key, partition=result.query_id, metadata=metadata))
         if with_gates:

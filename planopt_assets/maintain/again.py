@@ -61,6 +61,8 @@ def proposed_again(
         return proposal
     saving = proven[last.verdict_id].saving_cpu_ns_per_day
     words = f"the last one, at version {last.version_after}, was measured to save {saving / 1e9:.1f} s CPU a day"
+    if subset := proven[last.verdict_id].subset:
+        words += f" on {subset}"
     return replace(
         proposal,
         reason=f"{proposal.reason}; {words}",

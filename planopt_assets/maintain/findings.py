@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planopt_assets.decide.prices import CPU_PER_FILE_NS
-from planopt_assets.maintain.retention import hazards
+from planopt_assets.maintain.retention import hazards, kept_by
 from planopt_assets.model.data_file import TableLog
 from planopt_assets.model.table_facts import TableFacts
 from planopt_assets.model.table_properties import STATISTICS
@@ -27,6 +27,7 @@ def findings(
     pinned: Sequence[int],
     target: int,
     before: TableReadiness | None,
+    now_ms: int,
 ) -> list[ReadinessFinding]:
     """All findings: errors first, then warnings, then notes."""
     place = f"delta.`{facts.location}`"
@@ -36,7 +37,7 @@ def findings(
         *_files(found, place, target),
         *_columns(found, place),
         *_log(found, facts, place),
-        *hazards(place, pinned, log.commits, found.deleted_file_retention_hours or 0.0),
+        *hazards(place, pinned, log.commits, kept_by(dict(facts.properties)), now_ms=now_ms),
     ]
     order = ("error", "warning", "note")
     return sorted(everything, key=lambda f: order.index(f.severity))

@@ -1,11 +1,17 @@
-"""A table's readiness and proposals as Markdown, and as the numbers that are plotted over time."""
+"""A table's readiness, proposals and verdicts as Markdown, and as the numbers that are plotted over time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from planopt_assets.maintain.charge import charge_words
+from planopt_assets.maintain.quantities import megabytes, number
 from planopt_assets.model.layout_proposal import LayoutProposal
+from planopt_assets.model.layout_verdict import LayoutVerdict, MeasuredRead
 from planopt_assets.model.table_readiness import TableReadiness
+
+Cpu = Mapping[str, tuple[float, float]]
+"""By query: what a run took on the table as it is, and on the new layout, in nanoseconds."""
 
 
 def numbers(readiness: TableReadiness, proposals: Sequence[LayoutProposal]) -> dict[str, int | float]:
@@ -63,6 +69,39 @@ def proposal_markdown(proposal: LayoutProposal) -> str:
         for e in proposal.expected
     ]
     return "\n".join(lines)
+
+
+def verdict_numbers(verdict: LayoutVerdict) -> dict[str, int | float]:
+    """The charge and the error of the prediction; what is unknown is left out."""
+    known: dict[str, int | float | None] = {
+        "saving_cpu_s_per_day": verdict.saving_cpu_ns_per_day / 1e9,
+        "rewrite_cpu_s": verdict.rewrite_cpu_ns / 1e9,
+        "bytes_rewritten": verdict.bytes_rewritten,
+        "break_even_days": verdict.break_even_days,
+        "prediction_error": verdict.prediction_error,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def verdict_markdown(verdict: LayoutVerdict, cpu: Cpu) -> str:
+    """One verdict: why, its charge, and what each query read and took, beside what was predicted."""
+    lines = [f"**{verdict.outcome}** (`{verdict.id}`): {verdict.reason}", ""]
+    lines += [f"- {words}" for words in charge_words(verdict)]
+    if verdict.prediction_error is not None:
+        lines.append(f"- error of the predicted files: {verdict.prediction_error:+.0%} (median)")
+    if verdict.measured:
+        lines += ["", "| query | verdict | runs a day | files before | predicted | measured | MB before | predicted |"]
+        lines[-1] += " measured | CPU before | CPU after | note |"
+        lines += ["|" + "---|" * 12]
+    return "\n".join([*lines, *(_measured_row(m, cpu.get(m.query_id)) for m in verdict.measured)])
+
+
+def _measured_row(read: MeasuredRead, cpu: tuple[float, float] | None) -> str:
+    files = (read.files_before, read.predicted_files_after, read.files_after)
+    sizes = (read.bytes_before, read.predicted_bytes_after, read.bytes_after)
+    took = ("-", "-") if cpu is None else (f"{ns / 1e9:.2f} s" for ns in cpu)
+    named = (read.query_id, read.outcome, f"{read.runs_per_day:g}")
+    return f"| {' | '.join([*named, *map(number, files), *map(megabytes, sizes), *took, read.note])} |"
 
 
 def _size(readiness: TableReadiness) -> str:

@@ -20,7 +20,7 @@ from planopt_assets.model.table_readiness import (
     TableReadiness,
 )
 
-READINESS_VERSION = "4"
+READINESS_VERSION = "5"
 """Up when readiness or proposals say something else about the same table."""
 
 Uses = Mapping[str, tuple[str, ...]]
@@ -87,7 +87,8 @@ def table_readiness(
         deleted_file_retention_hours=hours(properties, FILES),
         read_by=tuple(sorted(read_by)),
     )
-    return replace(found, findings=tuple(findings(found, facts, log, pinned=pinned, target=target, before=before)))
+    said = findings(found, facts, log, pinned=pinned, target=target, before=before, now_ms=now_ms)
+    return replace(found, findings=tuple(said))
 
 
 def unreadable(

@@ -6,7 +6,7 @@ The subject is a table, not a query: every query that reads the table is in the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from planopt_assets.model.decision import Arithmetic
 from planopt_assets.model.ids import content_id
@@ -17,6 +17,8 @@ REWRITES: frozenset[LayoutAction] = frozenset({"compact", "zorder", "cluster", "
 """Actions that write data files anew. The others write to the log alone."""
 PROVEN: frozenset[LayoutAction] = REWRITES | {"statistics"}
 """Actions that change what queries read: tried on a clone first. Of the others a measured query notices nothing."""
+EVERYWHERE: Final = {"only_where": ""}
+"""Part of every id and row: a layout is one of the whole table. Without it stored ids would stop matching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,6 @@ class LayoutProposal:
     columns: tuple[str, ...] = ()  # to cluster or Z-order by, to collect statistics of, to index; in this order
     target_file_bytes: int | None = None
     properties: tuple[tuple[str, str], ...] = ()  # sorted; set for good with this action
-    only_where: str = ""  # partitions to rewrite, as SQL; empty: all
     files_before: int = 0
     bytes_before: int = 0
     files_after: int = 0
@@ -94,7 +95,7 @@ class LayoutProposal:
                 "columns": list(self.columns),
                 "target_file_bytes": self.target_file_bytes,
                 "properties": dict(self.properties),
-                "only_where": self.only_where,
+                **EVERYWHERE,
             },
         )
 
@@ -113,7 +114,7 @@ class LayoutProposal:
                 "action": self.action,
                 "columns": list(self.columns),
                 "target_file_bytes": self.target_file_bytes,
-                "only_where": self.only_where,
+                **EVERYWHERE,
             },
         )
 
@@ -149,7 +150,6 @@ class LayoutProposal:
     def describe(self) -> str:
         by = ", ".join(self.columns)
         into = f" into files of {self.target_file_bytes / 2**20:g} MiB" if self.target_file_bytes else ""
-        only = f" where {self.only_where}" if self.only_where else ""
         words = {
             "compact": f"compact {self.table}",
             "zorder": f"Z-order {self.table} by {by}",
@@ -159,4 +159,4 @@ class LayoutProposal:
             "properties": f"set {', '.join(f'{n} = {v}' for n, v in self.properties)} on {self.table}",
             "bloom": f"index {self.table} by bloom filters on {by}",
         }
-        return f"{words[self.action]}{into}{only}"
+        return f"{words[self.action]}{into}"

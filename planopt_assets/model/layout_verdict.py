@@ -69,7 +69,10 @@ class MeasuredRead:
 
 @dataclass(frozen=True, slots=True)
 class LayoutVerdict:
-    """The judge's answer on one proposal: the workload's total at the declared rates, and a veto of those who lose."""
+    """The judge's answer on one proposal: the workload's total at the declared rates, and a veto of those who lose.
+
+    Where `subset` is set, only some files were tried: saving, rewrite and bytes are those of these files.
+    """
 
     id: str
     proposal_id: str
@@ -86,9 +89,9 @@ class LayoutVerdict:
     rewrite_wall_ns: int = 0
     bytes_rewritten: int = 0
     files_before: int = 0
-    files_after: int = 0
+    files_after: int | None = None  # of the whole table; None: only some of its files were tried
     break_even_days: float | None = None
-    prediction_error: float | None = None  # median over the queries; None: nothing was predicted or measured
+    prediction_error: float | None = None  # median over the queries; None: not predicted, or not measured
     subset: str = ""  # what was tried where the table is too large; empty: all of it
     seed: int | None = None
     judge_version: str | None = None

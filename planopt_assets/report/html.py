@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets import __version__
 from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.model.ids import content_id
+from planopt_assets.report.applied_layouts import layout_view
 from planopt_assets.store.schemas import ABOUT_TABLES
 
 if TYPE_CHECKING:
+    from planopt_assets.loop.laid_out import LaidOut
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
@@ -20,8 +22,17 @@ if TYPE_CHECKING:
 _TEMPLATE = Path(__file__).parent / "report.html"
 
 
-def write_report(workload: Workload, standings: Mapping[str, Standing], path: Path, made_of: str = "") -> Path:
-    """Write the report of all queries. The same rows give the same bytes. `made_of` becomes its last line."""
+def write_report(
+    workload: Workload,
+    standings: Mapping[str, Standing],
+    path: Path,
+    made_of: str = "",
+    layouts: Sequence[LaidOut] = (),
+) -> Path:
+    """Write the report of all queries, and of the layouts that are on tables. The same rows give the same bytes.
+
+    `made_of` becomes its last line.
+    """
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(
@@ -29,14 +40,19 @@ def write_report(workload: Workload, standings: Mapping[str, Standing], path: Pa
     )
     queries = [_view(s) for s in standings.values()]
     text = environment.get_template(_TEMPLATE.name).render(
-        workload=workload, queries=queries, bars=[q for q in queries if q["gain"]]
+        workload=workload,
+        queries=queries,
+        bars=[q for q in queries if q["gain"]],
+        layouts=[layout_view(one) for one in layouts],
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{text}\n{_last_line(made_of)}" if made_of else text, encoding="utf-8")
     return path
 
 
-def made_of(workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing]) -> str:
+def made_of(
+    workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing], layouts: Sequence[LaidOut] = ()
+) -> str:
     """Names everything a report is made of: planopt, the workload, the stored rows, the inputs of each query."""
     return content_id(
         "rep",
@@ -45,6 +61,7 @@ def made_of(workload: Workload, snapshot: Snapshot, standings: Mapping[str, Stan
             "workload": [workload.name, workload.objective, workload.mode],
             "rows": {name: files for name, files in snapshot.files.items() if name not in ABOUT_TABLES},
             "inputs": [[s.query_id, s.query_fingerprint, s.input_fingerprint] for s in standings.values()],
+            "layouts": [one.action.id for one in layouts],
         },
     )
 

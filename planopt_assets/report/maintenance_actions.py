@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.maintain.quantities import in_seconds
+
 if TYPE_CHECKING:
     from planopt_assets.model.maintenance_action import MaintenanceAction
 
@@ -28,8 +30,8 @@ def action_facts(action: MaintenanceAction) -> dict[str, Any]:
         "bytes_before": action.bytes_before,
         "bytes_after": action.bytes_after,
         "bytes_rewritten": action.bytes_rewritten,
-        "took_s": _seconds(action.took_ns),
-        "cpu_s": _seconds(action.cpu_ns),
+        "took_s": in_seconds(action.took_ns),
+        "cpu_s": in_seconds(action.cpu_ns),
         "attempts": action.attempts,
         "undo": action.undo or None,
         "undo_until": action.undo_until.isoformat(timespec="seconds") if action.undo_until else None,
@@ -65,7 +67,3 @@ def _change(name: str, before: int | None, after: int | None) -> str:
     if before is None or after is None:
         return ""
     return f"{name} {before:,} -> {after:,}" if before != after else f"{name} {before:,}"
-
-
-def _seconds(ns: int | None) -> float | None:
-    return None if ns is None else ns / 1e9

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from planopt_assets.maintain.quantities import hours, megabytes, number
 from planopt_assets.report.columns import Cell, print_columns
+from planopt_assets.report.layout_verdicts import print_verdict, verdict_facts
 from planopt_assets.report.maintenance_actions import action_facts, action_lines
 from planopt_assets.report.terminal import console
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from planopt_assets.loop.table_standing import TableStanding
     from planopt_assets.maintain.layout_memory import Remembered
     from planopt_assets.model.layout_proposal import LayoutProposal
-    from planopt_assets.model.layout_verdict import LayoutVerdict
     from planopt_assets.model.table_readiness import TableReadiness
 
 Seen = tuple["TableReadiness", Sequence["LayoutProposal"]]
@@ -52,8 +53,18 @@ def why_table_facts(standing: TableStanding, seen: Seen, known: Mapping[str, Rem
         "columns": [asdict(c) for c in readiness.columns],
         "clustered_by": list(readiness.clustering_columns),
         "partitioned_by": list(readiness.partition_columns),
+        "protocol": asdict(readiness.protocol),
+        "partitions": readiness.partitions,
+        "largest_partition_bytes": readiness.largest_partition_bytes,
+        "median_partition_bytes": readiness.median_partition_bytes,
+        "deletion_vector_files": readiness.deletion_vector_files,
+        "deleted_rows": readiness.deleted_rows,
         "commits_since_checkpoint": readiness.commits_since_checkpoint,
+        "log_files": readiness.log_files,
         "log_bytes": readiness.log_bytes,
+        "log_retention_hours": readiness.log_retention_hours,
+        "deleted_file_retention_hours": readiness.deleted_file_retention_hours,
+        "commits_per_day": readiness.commits_per_day,
         "files_per_day": readiness.files_per_day,
         "bytes_per_day": readiness.bytes_per_day,
         "history": [
@@ -65,7 +76,7 @@ def why_table_facts(standing: TableStanding, seen: Seen, known: Mapping[str, Rem
             }
             for r in standing.history
         ],
-        "verdicts": [_verdict(v) for v in standing.verdicts],
+        "verdicts": [verdict_facts(v) for v in standing.verdicts],
         "actions": [action_facts(a) for a in standing.actions],
     }
 
@@ -79,13 +90,13 @@ def print_tables(facts: Iterable[Mapping[str, Any]]) -> None:
 def print_why_table(facts: Mapping[str, Any]) -> None:
     out = console()
     state = "ready" if facts["ready"] else "not ready"
-    size = f"{_number(facts['files'])} files, {_size(facts['bytes'])}, {_number(facts['debt_files'])} files too many"
+    size = f"{number(facts['files'])} files, {megabytes(facts['bytes'])}, {number(facts['debt_files'])} files too many"
     out.print(
         f"{facts['table']}: {state}, version {facts['version']}, {size}", style="bold", markup=False, soft_wrap=True
     )
     out.print(f"read by {', '.join(facts['read_by']) or 'no query'}; integrity {facts['integrity']}", soft_wrap=True)
-    if facts["files_per_day"] is not None:
-        out.print(f"grows by {facts['files_per_day']:,.0f} files and {_size(facts['bytes_per_day'])} a day")
+    for line in _state_lines(facts):
+        out.print(line, markup=False, soft_wrap=True)
     for finding in facts["findings"]:
         command = f"\n           {finding['command']}" if finding["command"] else ""
         out.print(
@@ -108,15 +119,47 @@ def print_why_table(facts: Mapping[str, Any]) -> None:
     for proposal in facts["proposals"]:
         _print_proposal(proposal)
     for verdict in facts["verdicts"]:
-        _print_verdict(verdict)
+        print_verdict(verdict)
     for action in facts["actions"]:
         out.print("\n" + "\n           ".join(action_lines(action)), markup=False, soft_wrap=True)
+
+
+def _state_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Growth, protocol, retention, log; partitions and deletion vectors where there are any. Unknown is left out."""
+    lines = []
+    if facts["files_per_day"] is not None:
+        commits = "" if facts["commits_per_day"] is None else f" in {facts['commits_per_day']:,.1f} commits"
+        size = megabytes(facts["bytes_per_day"])
+        lines.append(f"grows by {facts['files_per_day']:,.0f} files and {size} a day{commits}")
+    if (protocol := facts["protocol"])["min_reader"]:
+        features = ", ".join(dict.fromkeys([*protocol["reader_features"], *protocol["writer_features"]]))
+        versions = f"reader version {protocol['min_reader']}, writer version {protocol['min_writer']}"
+        lines.append(f"protocol: {versions}{f' ({features})' if features else ''}")
+    if facts["deleted_file_retention_hours"] is not None:
+        kept = hours(facts["deleted_file_retention_hours"])
+        lines.append(f"retention: replaced files {kept}, log {hours(facts['log_retention_hours'])}")
+    if facts["log_files"] is not None:
+        tail = f"{number(facts['commits_since_checkpoint'])} commits since the checkpoint"
+        lines.append(f"log: {number(facts['log_files'])} files, {megabytes(facts['log_bytes'])}, {tail}")
+    if facts["partitions"] is not None:
+        largest, middle = (megabytes(facts[f"{which}_partition_bytes"]) for which in ("largest", "median"))
+        by, count = ", ".join(facts["partitioned_by"]), number(facts["partitions"])
+        lines.append(f"partitions by {by}: {count}, largest {largest}, median {middle}")
+    if facts["deletion_vector_files"]:
+        marked = f"{number(facts['deleted_rows'])} deleted rows in {number(facts['deletion_vector_files'])} files"
+        lines.append(f"deletion vectors: {marked}")
+    return lines
 
 
 def _print_proposal(proposal: Mapping[str, Any]) -> None:
     out = console()
     even = "" if proposal["break_even_days"] is None else f"; break-even after {proposal['break_even_days']:.1f} days"
     out.print(f"\nproposed {proposal['words']}: {proposal['reason']}{even}", markup=False, soft_wrap=True)
+    if proposal["bytes_rewritten"]:
+        size = f"{megabytes(proposal['bytes_rewritten'])} of {megabytes(proposal['bytes_before'])}"
+        files = f"files {number(proposal['files_before'])} -> {number(proposal['files_after'])}"
+        cost = f"rewrites {size}, {files}, about {proposal['rewrite_cpu_s']:.1f} s CPU"
+        out.print(f"           {cost}", markup=False, soft_wrap=True)
     if proposal["state"]:
         said = f"{proposal['state'].replace('_', ' ')}: {proposal['state_why']}"
         out.print(f"           {said}", markup=False, soft_wrap=True)
@@ -129,7 +172,7 @@ def _print_proposal(proposal: Mapping[str, Any]) -> None:
             e["query_id"],
             f"{e['runs_per_day']:g}",
             f"{e['files_before']:,} -> {e['files_after']:,}",
-            f"{_size(e['bytes_before'])} -> {_size(e['bytes_after'])}",
+            f"{megabytes(e['bytes_before'])} -> {megabytes(e['bytes_after'])}",
             f"{e['saving_cpu_ns'] / 1e9:+.2f} s",
         )
         for e in proposal["expected"]
@@ -142,33 +185,15 @@ def _print_proposal(proposal: Mapping[str, Any]) -> None:
         )
 
 
-def _print_verdict(verdict: Mapping[str, Any]) -> None:
-    out = console()
-    out.print(f"\ntried    {verdict['outcome']}: {verdict['reason']}", markup=False, soft_wrap=True)
-    rows = [
-        (
-            m["query_id"],
-            m["outcome"],
-            f"{_number(m['files_before'])} -> {_number(m['files_after'])}",
-            _number(m["predicted_files_after"]),
-            f"{m['saving_cpu_ns'] / 1e9:+.2f} s",
-        )
-        for m in verdict["measured"]
-    ]
-    print_columns(out, ("query", "verdict", "files read", "predicted", "CPU saved a run"), rows)
-    if verdict["prediction_error"] is not None:
-        out.print(f"           error of the predicted files: {verdict['prediction_error']:+.0%} (median)")
-
-
 def _row(facts: Mapping[str, Any]) -> list[str | Cell]:
     worst = next((f["severity"] for f in facts["findings"] if f["severity"] != "note"), "")
     said = ", ".join(dict.fromkeys(f["cause"] for f in facts["findings"] if f["severity"] != "note"))
     return [
         facts["table"],
         str(facts["version"]) if facts["version"] >= 0 else "-",
-        _size(facts["bytes"]),
-        _number(facts["files"]),
-        _number(facts["debt_files"]),
+        megabytes(facts["bytes"]),
+        number(facts["files"]),
+        number(facts["debt_files"]),
         ", ".join(facts["read_by"]) or "-",
         "; ".join(map(_proposed, facts["proposals"])) or "-",
         Cell(said or "ready", _SEVERITIES.get(worst, "green")),
@@ -195,6 +220,7 @@ def _proposal(proposal: LayoutProposal, known: Remembered | None) -> dict[str, A
         "target_file_bytes": proposal.target_file_bytes,
         "properties": dict(proposal.properties),
         "files_before": proposal.files_before,
+        "bytes_before": proposal.bytes_before,
         "files_after": proposal.files_after,
         "bytes_rewritten": proposal.bytes_rewritten,
         "rewrite_cpu_s": proposal.rewrite_cpu_ns / 1e9,
@@ -208,22 +234,3 @@ def _proposal(proposal: LayoutProposal, known: Remembered | None) -> dict[str, A
         "expected": [asdict(e) for e in proposal.expected],
         "arithmetic": dict(proposal.arithmetic),
     }
-
-
-def _verdict(verdict: LayoutVerdict) -> dict[str, Any]:
-    return {
-        "id": verdict.id,
-        "proposal_id": verdict.proposal_id,
-        "outcome": verdict.outcome,
-        "reason": verdict.reason,
-        "prediction_error": verdict.prediction_error,
-        "measured": [asdict(m) for m in verdict.measured],
-    }
-
-
-def _size(size: float | None) -> str:
-    return "-" if size is None else f"{size / 1e6:,.1f} MB"
-
-
-def _number(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"

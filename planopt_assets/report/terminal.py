@@ -246,11 +246,18 @@ def print_why(facts: dict[str, Any]) -> None:
         looked = ", ".join(filter(None, [f"{verdict['pairs']} pairs", verdict["error_words"]]))
         words = f"\nvalidate {verdict['policy']}: {verdict['outcome']}, {verdict['reason']} ({looked})"
         _out().print(words, soft_wrap=True, markup=False)
-        rows = (
-            (c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"])
-            for c in verdict["criteria"]
-        )
-        print_columns(_out(), ("criterion", "passed", "baseline", "candidate", "threshold", "note"), rows)
+        print_columns(_out(), CRITERIA, criterion_rows(verdict["criteria"]))
+
+
+CRITERIA = ("criterion", "passed", "baseline", "candidate", "threshold", "note")
+
+
+def criterion_rows(criteria: Iterable[Mapping[str, Any]]) -> Iterable[Sequence[str]]:
+    """What the judge looked at, on a policy or on a layout."""
+    return (
+        (c["name"], str(c["passed"]), _number(c["baseline"]), _number(c["candidate"]), c["threshold"], c["note"])
+        for c in criteria
+    )
 
 
 def _number(value: float | None) -> str:

@@ -87,6 +87,11 @@ class Snapshot:
             refuse_newer(self.root, name, found["schema_version"])
         return found.take(_oldest_first(found)).select(columns or schema.names)
 
+    def refuse_newer_rows(self) -> None:
+        """Ask every table: for who changes something else than the store first, and would learn of them too late."""
+        for name in TABLES:
+            self.table(name, ["schema_version"])
+
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What is computed from this snapshot, kept under a key: several who ask get the same answer."""
         if key not in self._made:

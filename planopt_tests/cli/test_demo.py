@@ -52,10 +52,22 @@ def test_the_demo_runs_the_loop_and_then_finds_nothing_to_do(prepared: Prepared)
         assert 0 < gain["confidence"] < 1
     for query in queries.values():
         assert (query["generation"] == 1) == (query["outcome"] == "accept")
-    assert Path(facts["report"]).is_file()
+    page = Path(facts["report"]).read_text(encoding="utf-8")
+    assert facts["layouts"]
+    for layout in facts["layouts"]:
+        assert f"<td>{layout['words']}</td>" in page
+    rewrites = [one for one in facts["layouts"] if one["verdict_id"]]
+    assert rewrites
+    for layout in rewrites:  # each is charged for
+        assert layout["files_after"] < layout["files_before"]
+        assert layout["rewrite_cpu_s"] > 0
+        assert layout["bytes_rewritten"] > 0
+        assert layout["saving_cpu_s_per_day"] > 0
+        assert layout["break_even_days"] is not None
     again = ok(without_java(*words, cwd=prepared.folder))
     assert again["nothing_to_do"]
     assert again["queries"] == facts["queries"]
+    assert again["layouts"] == []
 
 
 def test_the_demo_tables_are_what_frequent_appends_leave(prepared: Prepared) -> None:

@@ -58,12 +58,35 @@ def test_commands_that_read_work_and_say_so(newer: Path, planopt: Planopt, comma
     assert "It is only read: upgrade planopt" in said.err
 
 
+MAINTAIN = [["maintain", "sales", *wish] for wish in ([], ["--apply"], ["--undo"], ["--vacuum"])]
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Of the store and of the tables."""
+    return {f: f.read_bytes() for part in ("store", "data") for f in (folder / part).rglob("*") if f.is_file()}
+
+
 @pytest.mark.parametrize(
-    "command", [["run"], ["pin", "by_shop", "--policy", "original"], ["rollback", "by_shop"], ["purge"]], ids=" ".join
+    "command",
+    [["run"], ["pin", "by_shop", "--policy", "original"], ["rollback", "by_shop"], ["purge"], *MAINTAIN],
+    ids=" ".join,
 )
 def test_commands_that_write_refuse_before_they_do(newer: Path, planopt: Planopt, command: list[str]) -> None:
-    before = {f: f.read_bytes() for f in (newer / "store").rglob("*") if f.is_file()}
+    before = contents(newer)
     said = planopt(*command)
     assert said.code == 1
     assert "PLN-302" in said.err
-    assert {f: f.read_bytes() for f in (newer / "store").rglob("*") if f.is_file()} == before
+    assert contents(newer) == before
+
+
+@pytest.mark.parametrize("command", MAINTAIN, ids=" ".join)
+def test_maintain_refuses_whichever_table_the_newer_planopt_wrote(
+    folder: Path, planopt: Planopt, command: list[str]
+) -> None:
+    """A newer planopt that only laid a table out leaves newer rows in one table, which no query's standing reads."""
+    row = {"query_id": "", "stage": "maintain", "child_id": "mnt-1", "parent_id": "ver-1"}
+    write_deltalake(folder / "store" / "lineage", pa.Table.from_pylist([{**NEWER, **row}], TABLES["lineage"]))
+    before = contents(folder)
+    said = planopt(*command)
+    assert (said.code, "PLN-302" in said.err) == (1, True)
+    assert contents(folder) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,8 @@ from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict, MeasuredRead
 from planopt_assets.model.maintenance_action import MaintenanceAction
+from planopt_assets.model.verdict import Criterion
+from planopt_assets.report.tables import print_why_table
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
 from planopt_assets.workload import load_workload
 from planopt_tests.cli.conftest import Planopt
@@ -96,6 +99,71 @@ def test_why_shows_the_prediction_beside_what_was_measured(planopt: Planopt, fol
     assert "64 -> 3" in shown
     assert "error of the predicted files: +50% (median)" in shown
     assert "Z-order sales by shop" in planopt("tables").out
+
+
+def test_why_shows_the_charge_of_a_verdict_and_what_the_judge_looked_at(planopt: Planopt, folder: Path) -> None:
+    run = Run(Workspace(load_workload(folder / "planopt.yaml"), no_spark), "run-1")
+    readiness(run, ["sales"])
+    facts = run.workspace.pins.facts("sales", str(folder / "data" / "sales"))
+    size: dict[str, Any] = {"files_before": 64, "bytes_before": 50_000_000, "bytes_rewritten": 48_000_000}
+    merge = LayoutProposal(
+        *("sales", facts.table_id, facts.version, "compact"),
+        **(size | {"files_after": 8, "rewrite_cpu_ns": 9_000_000_000, "reason": "64 small files"}),
+    )
+    named = (merge.id, "sales", facts.table_id, 0)
+    paid = Criterion("pays_back", True, None, 2.4, "within 30 days", "after 2.4 days")
+    charged: dict[str, Any] = {
+        **size,
+        "criteria": (paid,),
+        "saving_cpu_ns_per_day": 5_200_000_000,
+        "rewrite_cpu_ns": 12_300_000_000,
+        "rewrite_wall_ns": 8_100_000_000,
+        "break_even_days": 2.4,
+    }
+    whole = LayoutVerdict("ver-1", *named, "accept", "cpu -60%", True, files_after=8, **charged)
+    part = LayoutVerdict("ver-2", *named, "reject", "cpu +1%", None, subset="20 of 64 files, 0.0 of 0.1 GB", **charged)
+    run.append("maintain", {PROPOSALS: [merge], LAYOUT_VERDICTS: [whole, replace(part, break_even_days=None)]})
+    found = planopt("why", "sales", "--json").facts
+    (proposed,), (one, two) = found["proposals"], found["verdicts"]
+    assert {name: proposed[name] for name in size} == size
+    assert {name: one[name] for name in size} == size
+    assert (one["rewrite_cpu_s"], one["rewrite_wall_s"], one["saving_cpu_s_per_day"]) == (12.3, 8.1, 5.2)
+    assert (one["files_after"], one["break_even_days"], one["results_equal"], one["subset"]) == (8, 2.4, True, None)
+    assert [(c["name"], c["passed"], c["note"]) for c in one["criteria"]] == [("pays_back", True, "after 2.4 days")]
+    assert (two["files_after"], two["results_equal"], two["subset"]) == (None, None, part.subset)
+    said = planopt("why", "sales").out
+    assert "rewrites 48.0 MB of 50.0 MB, files 64 -> 8, about 9.0 s CPU" in said
+    charge = "rewrite: 12.3 s CPU and 8.1 s for 48.0 MB, files 64 -> {}; it saves 5.2 s CPU a day, {}\n"
+    assert charge.format(8, "break-even after 2.4 days") + "           results are equal\n" in said
+    assert charge.format("-", "never breaks even") in said
+    assert f"results were not compared, on {part.subset}: the charge is of these files\n" in said
+    assert re.search(r"pays_back +True +2 +within 30 days +after 2.4 days", said)
+
+
+def test_why_tells_protocol_retention_and_log(planopt: Planopt, folder: Path) -> None:
+    facts = planopt("why", "sales", "--json").facts
+    assert (facts["protocol"]["min_reader"], facts["protocol"]["min_writer"]) == (1, 2)
+    assert (facts["log_files"], facts["partitions"], facts["deletion_vector_files"]) == (1, None, 0)
+    assert (facts["deleted_file_retention_hours"], facts["log_retention_hours"]) == (168.0, 720.0)
+    said = planopt("why", "sales").out
+    assert "protocol: reader version 1, writer version 2 (appendOnly, invariants)\n" in said
+    assert "retention: replaced files 168 hours, log 720 hours\n" in said
+    assert "log: 1 files, 0.0 MB, 1 commits since the checkpoint\n" in said
+    assert "partitions" not in said
+
+
+def test_why_tells_partitions_deletion_vectors_and_commits_a_day(
+    planopt: Planopt, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = planopt("why", "sales", "--json").facts
+    sizes = {"partitions": 12, "largest_partition_bytes": 9_000_000, "median_partition_bytes": 2_000_000}
+    marks = {"deletion_vector_files": 3, "deleted_rows": 1200}
+    grows = {"files_per_day": 480.0, "bytes_per_day": 1e6, "commits_per_day": 24.0}
+    print_why_table({**facts, **sizes, **marks, **grows, "partitioned_by": ["day"]})
+    said = capsys.readouterr().out
+    assert "grows by 480 files and 1.0 MB a day in 24.0 commits\n" in said
+    assert "partitions by day: 12, largest 9.0 MB, median 2.0 MB\n" in said
+    assert "deletion vectors: 1,200 deleted rows in 3 files\n" in said
 
 
 def test_why_tells_of_each_action_who_did_it_what_it_changed_and_how_to_undo_it(planopt: Planopt, folder: Path) -> None:

@@ -19,6 +19,7 @@ from planopt_assets.engine.delta.delta_log import read_table_facts
 from planopt_assets.errors import MaintenanceRefused, TableReplaced, UndoRefused, VacuumRefused
 from planopt_assets.loop.maintaining.apply import apply_layout
 from planopt_assets.loop.maintaining.layout_trial import try_layouts
+from planopt_assets.loop.maintaining.measured_reads import NOT_COMPARED
 from planopt_assets.loop.maintaining.undo import undo_layout
 from planopt_assets.loop.maintaining.vacuum import vacuum_table
 from planopt_assets.loop.run import Run
@@ -238,6 +239,8 @@ def test_a_table_beyond_the_limit_is_tried_on_some_of_its_files(observed: Path, 
     assert verdict.outcome == "accept", verdict.reason
     assert f" of {FILES} files" in verdict.subset
     assert verdict.reason.startswith(f"tried on {verdict.subset}")
+    assert (verdict.files_before, verdict.files_after, verdict.prediction_error) == (FILES, None, None)
+    assert [(m.files_after, m.prediction_error, m.note) for m in verdict.measured] == [(None, None, NOT_COMPARED)] * 2
     assert bytes_of(folder / "data" / "sales") == before
     run.append("maintain", {LAYOUT_VERDICTS: [verdict]})
     with pytest.raises(MaintenanceRefused, match="for a person to decide"):

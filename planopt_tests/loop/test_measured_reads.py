@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planopt_assets.loop.maintaining.measured_reads import measured_read
+from planopt_assets.loop.maintaining.measured_reads import NOT_COMPARED, measured_read
 from planopt_assets.maintain.workload_judge import QueryPairs
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
@@ -34,7 +34,7 @@ MERGED = proposal("shops", files=(200, 2), size=(GB // 100, GB // 100), saves=1.
 WORSE = proposal("days", files=(1, 15), size=(GB // 100, GB // 10), saves=-2.0)
 
 
-def measured(one: LayoutProposal, together: Sequence[LayoutProposal]) -> MeasuredRead:
+def measured(one: LayoutProposal, together: Sequence[LayoutProposal], *, whole: bool = True) -> MeasuredRead:
     """Ten seconds were saved in all, 200 of 208 files and 900 MB."""
     before = counters(cpu_s=12.0, scan_files=208, scan_bytes=GB)
     after = counters(cpu_s=2.0, scan_files=8, scan_bytes=GB // 10)
@@ -46,7 +46,7 @@ def measured(one: LayoutProposal, together: Sequence[LayoutProposal]) -> Measure
         runs=SimpleNamespace(ledger=SimpleNamespace(pairs=lambda _: pairs)),
         varies=False,
     )
-    return measured_read(one, together, trial, "cpu_ns")
+    return measured_read(one, together, trial, "cpu_ns", whole=whole)
 
 
 def test_cpu_is_shared_out_by_the_cpu_that_was_predicted_and_not_by_files() -> None:
@@ -70,3 +70,11 @@ def test_a_table_that_was_predicted_to_lose_takes_nothing_from_the_others() -> N
 def test_where_nothing_was_predicted_all_tables_of_the_query_share_alike() -> None:
     plain = [LayoutProposal(name, f"id-{name}", 7, "compact") for name in ("a", "b")]
     assert [measured(one, plain).saving_cpu_ns / 1e9 for one in plain] == [5.0, 5.0]
+
+
+def test_what_was_read_of_some_files_is_not_compared_with_the_prediction_for_all_of_them() -> None:
+    some, everything = measured(SORTED, [SORTED], whole=False), measured(SORTED, [SORTED])
+    assert (some.files_before, some.files_after, some.bytes_after) == (8, None, None)
+    assert (some.predicted_files_after, some.prediction_error, some.note) == (6, None, NOT_COMPARED)
+    assert some.saving_cpu_ns == everything.saving_cpu_ns  # the charge is of the same files
+    assert (everything.prediction_error is not None, everything.note) == (True, "")

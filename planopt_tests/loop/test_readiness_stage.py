@@ -24,11 +24,12 @@ from planopt_assets.loop.table_gates import table_ready
 from planopt_assets.loop.table_standing import TableStanding, of_last_look, table_standings
 from planopt_assets.maintain.readiness import unreadable
 from planopt_assets.model.layout_proposal import LayoutProposal
+from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
 from planopt_assets.model.stamp import Stamp
 from planopt_assets.model.table_sample import TableSample
 from planopt_assets.model.workload import Query, Table, Workload
-from planopt_assets.store.codecs.maintaining import ACTIONS, PROPOSALS
+from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
 from planopt_assets.store.snapshot import Snapshot
 from planopt_tests.conftest import make_tables, workload_of
 from planopt_tests.no_spark import no_spark
@@ -61,7 +62,7 @@ def workload(small_files: Path, tmp_path: Path) -> Workload:
     return found
 
 
-def observe(workload: Workload, run_id: str) -> None:
+def observe(workload: Workload, run_id: str, **seen: Any) -> None:
     sales = replace(workload, tables=tuple(t for t in workload.tables if t.name == "sales"))
     written = WrittenStore(sales)
     written.observe(QUERY, run_id)
@@ -77,6 +78,7 @@ def observe(workload: Workload, run_id: str) -> None:
         "reason": "",
         "conjuncts": json.dumps([CONJUNCT]),
         "pushed_filters": ["IsNotNull(id)", "EqualTo(id,7)"],
+        **seen,
     }
     written.append("scan_outcomes", scan, run_id=run_id)
 
@@ -240,3 +242,33 @@ def test_what_was_applied_is_no_longer_proposed(workload: Workload) -> None:
     left = standings(workload)["sales"]
     assert left.settled  # it was not looked at again
     assert left.proposals == ()
+
+
+def test_debt_that_has_grown_back_is_proposed_again_with_what_the_last_layout_gained(
+    small_files: Path, tmp_path: Path
+) -> None:
+    """A compaction was applied and measured. Appends have left small files since then: it is due again."""
+    workload = workload_of(shutil.copytree(small_files, tmp_path, dirs_exist_ok=True), [QUERY], mode="advise")
+    observe(workload, "run-1", conjuncts="[]", pushed_filters=[])  # a full scan: it gains by fewer files
+    look(workload, "run-2")
+    before = standings(workload)["sales"]
+    assert before.facts is not None
+    (first,) = [p for p in before.proposals if p.action == "compact"]
+    assert "the last one" not in first.reason
+    named = ("sales", before.facts.table_id)
+    verdict = LayoutVerdict(
+        *("ver-1", first.id, *named, 39, "accept", "cpu -40%", True), saving_cpu_ns_per_day=5_200_000_000
+    )
+    done = MaintenanceAction("mnt-1", *named, "compact", "applied", "", first.id, "ver-1", 39, 40)
+    Run(Workspace(workload, no_spark), "run-3").append("maintain", {LAYOUT_VERDICTS: [verdict], ACTIONS: [done]})
+    assert [p.action for p in standings(workload)["sales"].proposals if p.rewrites] == []
+    sales = str(next(t for t in workload.tables if t.name == "sales").path)
+    for number in range(40):
+        row = pa.table({"id": pa.array([9000 + number], pa.int64())})
+        write_deltalake(sales, row, mode="append", schema_mode="merge")
+    look(workload, "run-4")
+    (again,) = [p for p in standings(workload)["sales"].proposals if p.action == "compact"]
+    assert again.files_before == 80
+    assert again.reason.endswith("; the last one, at version 40, was measured to save 5.2 s CPU a day")
+    assert dict(again.arithmetic)["last_measured_saving_ns_per_day"] == 5_200_000_000
+    assert {"mnt-1", "ver-1"} <= set(again.evidence_ids)

@@ -113,13 +113,46 @@ def test_a_long_tail_of_the_log_is_found() -> None:
     assert "long_log" not in causes(ready(TableLog((file(0),), commits_since_checkpoint=15)))
 
 
+DAY = 24 * HOUR
+MERGED = (Commit(4, 0, "WRITE", 1), Commit(5, DAY, "OPTIMIZE", 1, 1, 4, data_change=False))
+APPENDED = (Commit(4, 0, "WRITE", 1), Commit(5, DAY, "WRITE", 1))
+
+
+def hazard(commits: tuple[Commit, ...], now_ms: int, **properties: str) -> tuple[str, str] | None:
+    """The severity and the end of what is said of version 4, if anything is."""
+    kept = facts(properties=tuple((f"delta.{name}", value) for name, value in properties.items()))
+    log = TableLog((file(0, 6 * MIB),), commits=commits, checked=True)
+    found = ready(log, facts=kept, pinned=[4, 5], now_ms=now_ms).findings
+    assert {f.cause for f in found} <= {"pinned_version"}
+    return next(((f.severity, f.consequence.partition("version 4; ")[2]) for f in found), None)
+
+
 def test_a_version_that_evidence_rests_on_may_break_and_when_is_said() -> None:
-    commits = (Commit(4, 0, "WRITE", 1), Commit(5, 24 * HOUR, "OPTIMIZE", 1, 1, 4, data_change=False))
-    (finding,) = ready(TableLog((file(0, 6 * MIB),), commits=commits, checked=True), pinned=[4, 5]).findings
-    assert finding.cause == "pinned_version"
-    assert "version 4; 4 of its files were replaced since, and VACUUM may delete them from 1970-01-09 00:00 UTC on" in (
-        finding.consequence
-    )
+    words = "4 of its files were replaced since, and VACUUM may delete them from 1970-01-{} 00:00 UTC on"
+    assert hazard(MERGED, DAY) == ("warning", words.format("09"))
+    monthly = {"deletedFileRetentionDuration": "interval 20 days"}
+    assert hazard(MERGED, 13 * DAY, **monthly) == ("note", words.format("22"))  # 8 days ahead
+    assert hazard(MERGED, 14 * DAY, **monthly) == ("warning", words.format("22"))  # 7 days ahead
+    assert hazard(MERGED, 99 * DAY, **monthly) == ("warning", words.format("22"))
+
+
+def test_clean_up_of_the_log_ends_a_version_too() -> None:
+    words = "later ones follow, and clean-up of the log may delete its commit from 1970-01-31 00:00 UTC on"
+    assert hazard(APPENDED, DAY) == ("note", words)
+    assert hazard(APPENDED, 23 * DAY) == ("warning", words)
+    assert hazard(APPENDED, 23 * DAY, enableExpiredLogCleanup="false") is None
+    assert hazard(APPENDED, 23 * DAY, logRetentionDuration="interval 400000 days") is None
+    short = hazard(MERGED, DAY, logRetentionDuration="interval 2 days")  # what comes first is said
+    assert short == ("warning", words.replace("01-31", "01-03"))
+
+
+def test_a_commit_that_is_no_longer_listed_is_older_than_those_that_are() -> None:
+    later = (Commit(9, 2 * DAY, "WRITE", 1), Commit(10, 3 * DAY, "WRITE", 1))
+    assert (hazard(later, 3 * DAY) or ("", ""))[1].endswith("from 1970-02-02 00:00 UTC on")
+
+
+def test_the_newest_version_does_not_break() -> None:
+    assert hazard((Commit(4, 0, "WRITE", 1),), 99 * DAY) is None
 
 
 def test_a_short_retention_is_a_hazard() -> None:

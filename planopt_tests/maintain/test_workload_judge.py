@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planopt_assets.maintain.pay_back import break_even_days, pays_back
-from planopt_assets.maintain.subset import describe_subset, subset_of
+from planopt_assets.maintain.subset import size_of, subset_of
 from planopt_assets.maintain.workload_judge import QueryPairs, judge_workload, unsettled, workload_pairs
 from planopt_assets.model.data_file import DataFile
 from planopt_assets.validate.judge_rules import Rules
@@ -179,7 +179,7 @@ def test_a_subset_fits_and_is_always_the_same() -> None:
     chosen = subset_of(FILES, 20e9, seed=7)
     assert len(chosen) == 20
     assert chosen == subset_of(list(reversed(FILES)), 20e9, seed=7) != subset_of(FILES, 20e9, seed=8)
-    assert describe_subset(chosen, FILES) == "20 of 100 files, 20.0 of 100.0 GB"
+    assert size_of(chosen, FILES).describe() == "20 of 100 files, 20.0 of 100.0 GB"
 
 
 def test_a_subset_has_at_least_one_file() -> None:

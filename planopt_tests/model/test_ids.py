@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.model.ids import content_id
+from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.store.codecs.maintaining import PROPOSALS
 from planopt_tests.fresh_python import output_of
 
 pytestmark = pytest.mark.fast
@@ -81,3 +83,12 @@ def test_ids_that_stores_already_hold_stay_what_they_are() -> None:
     assert content_id("tst", {"a": [1, "é", None], "b": 0.5}) == "tst_a32b7963c10e1353"
     assert ORIGINAL.id == "pol_4bb5a901333f9e84"
     assert Policy.of({"spark.sql.shuffle.partitions": "8"}).id == "pol_50df09863af0d018"
+
+
+def test_the_ids_of_a_layout_stay_what_stores_hold() -> None:
+    """They cover `only_where`, which every stored proposal has empty and no noun has any more."""
+    made = LayoutProposal("orders", "t-1", 7, "zorder", ("day",), 2**25, (("a", "b"),))
+    assert (made.id, made.layout_id) == ("lay_9c17fdb1621a9691", "lyt_9afb7698b4894605")
+    row = PROPOSALS.to_row(made)
+    assert (row["proposal_id"], row["only_where"]) == (made.id, "")  # an older planopt makes the same id of it
+    assert PROPOSALS.from_row(row) == made

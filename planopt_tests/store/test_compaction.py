@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
@@ -68,6 +69,22 @@ def test_many_small_files_become_one_with_the_same_rows_in_the_same_order(store:
     assert len(before) == 36
     protocol = DeltaTable(str(store / ARTIFACTS)).protocol()
     assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+
+
+@pytest.mark.fast
+def test_no_file_of_a_compacted_table_is_larger_than_the_profile_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts that resemble nothing, 1.3 MB in all: one file of at most 64 MiB, or several of at most 256 KiB."""
+    write_deltalake(tmp_path / "lineage", pa.table({"child_id": [secrets.token_hex(16) for _ in range(40_000)]}))
+    table = DeltaTable(str(tmp_path / "lineage"))
+    compaction.write_anew(table)
+    assert (compaction.FILE_BYTES, files(tmp_path, "lineage")) == (64 * 1024**2, 1)
+    monkeypatch.setattr(compaction, "FILE_BYTES", 256 * 1024)
+    compaction.write_anew(table)
+    sizes = [Path(uri).stat().st_size for uri in table.file_uris()]
+    assert len(sizes) >= 3
+    assert max(sizes) <= 256 * 1024
 
 
 @pytest.mark.fast

@@ -14,7 +14,9 @@ from deltalake import write_deltalake
 from planopt_assets.errors import StoreWriteFailed
 from planopt_assets.model import redaction
 from planopt_assets.store import writer
+from planopt_assets.store.delta_rs_commit import commit_through_delta_rs
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.write_profile import ROW_GROUP
 from planopt_tests.no_spark import no_spark
 from planopt_tests.stored_rows import StoredRows
 
@@ -45,10 +47,16 @@ def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
 
 
 def test_rows_are_written_by_the_profile_of_planopts_own_tables(tmp_path: Path) -> None:
-    append(tmp_path, runtime_counters=[run(0)])
-    (file,) = (tmp_path / "runtime_counters").glob("*.parquet")
-    group = pq.ParquetFile(file).metadata.row_group(0)
-    assert {group.column(i).compression for i in range(group.num_columns)} == {"ZSTD"}
+    """One row more than a row group holds: a second group, and zstd in both."""
+    schema, count = TABLES["lineage"], ROW_GROUP + 1
+    ids = {"child_id": pa.array(map(str, range(count)))}
+    rows = pa.table({f.name: ids.get(f.name, pa.nulls(count, f.type)) for f in schema}, schema=schema)
+    commit_through_delta_rs(str(tmp_path), "lineage", rows, app_id="a", version=1, after=0)
+    (file,) = (tmp_path / "lineage").glob("*.parquet")
+    written = pq.ParquetFile(file).metadata
+    groups = [written.row_group(i) for i in range(written.num_row_groups)]
+    assert [group.num_rows for group in groups] == [128 * 1024, 1]
+    assert {g.column(i).compression for g in groups for i in range(g.num_columns)} == {"ZSTD"}
 
 
 def test_every_call_is_one_commit_of_each_table_it_has_rows_for(tmp_path: Path) -> None:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from planopt_assets.engine.delta.failures import failures, first_line
 from planopt_assets.errors import LayoutNotTried
-from planopt_assets.maintain.subset import describe_subset, subset_of
+from planopt_assets.maintain.subset import Subset, size_of, subset_of
 from planopt_assets.model.data_file import DataFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> str:
-    """Keep as many files as fit into the limit; which, in words. Empty: all of them fit, and nothing was done."""
+def cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> Subset | None:
+    """Keep as many files as fit into the limit; how many that are. None: all of them fit, and nothing was done."""
     try:
         return _cut_down(spark, location, limit, seed)
     except failures() as error:
@@ -25,13 +25,13 @@ def cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> str
         ) from error
 
 
-def _cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> str:
+def _cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> Subset | None:
     from delta.tables import DeltaTable
 
     log: Any = DeltaTable.forPath(spark, location)._jdt.table().deltaLog()
     snapshot: Any = log.unsafeVolatileSnapshot()
     if float(snapshot.sizeInBytes()) <= limit:
-        return ""
+        return None
     jvm: Any = spark._jvm
     found: Any = snapshot.allFiles().collectAsList()
     entries = {str(found.get(i).path()): found.get(i) for i in range(found.size())}
@@ -41,4 +41,4 @@ def _cut_down(spark: SparkSession, location: str, limit: float, seed: int) -> st
     gone = [entry.remove() for path, entry in entries.items() if path not in stay]
     operation = getattr(getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$ManualUpdate$"), "MODULE$")
     log.startTransaction().commit(jvm.org.apache.spark.api.python.PythonUtils.toSeq(gone), operation)
-    return describe_subset(kept, files)
+    return size_of(kept, files)

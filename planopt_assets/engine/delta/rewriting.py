@@ -48,7 +48,7 @@ def rewrite(
         raise MaintenanceConflict(
             f"other writers changed the same files in each of {ATTEMPTS} attempts: {first_line(error)}",
             where=f"table {layout.table}",
-            fix="run it at an hour when nobody updates or deletes, or on fewer partitions",
+            fix="run it at an hour when nobody updates or deletes",
         ) from error
     except failures() as error:
         raise MaintenanceFailed(
@@ -91,20 +91,15 @@ def _change(session: SparkSession, location: str, layout: LayoutProposal) -> Non
 
     table = DeltaTable.forPath(session, location)
     steps: dict[str, Callable[[], Any]] = {
-        "compact": lambda: _optimize(table, layout).executeCompaction(),
+        "compact": lambda: table.optimize().executeCompaction(),
         "bloom": lambda: _write_anew(session, location),
-        "zorder": lambda: _optimize(table, layout).executeZOrderBy(*layout.columns),
+        "zorder": lambda: table.optimize().executeZOrderBy(*layout.columns),
         "cluster": lambda: _optimize_every_file(session, table),
         "statistics": lambda: _collect_statistics(session, table),
         "checkpoint": lambda: _log(table).checkpoint(),
         "properties": lambda: None,
     }
     steps[layout.action]()
-
-
-def _optimize(table: Any, layout: LayoutProposal) -> Any:
-    builder = table.optimize()
-    return builder.where(layout.only_where) if layout.only_where else builder
 
 
 def _write_anew(session: SparkSession, location: str) -> None:

@@ -23,7 +23,7 @@ from planopt_assets.loop.maintaining.readers import Asked, Readers, readers_word
 from planopt_assets.loop.maintaining.remembering import memory, readers
 from planopt_assets.loop.same_results import unmeasured
 from planopt_assets.maintain.index import index_reads_less
-from planopt_assets.maintain.pay_back import break_even_days, pays_back
+from planopt_assets.maintain.pay_back import break_even_days, pays_back, regrowth_days
 from planopt_assets.maintain.permission import locked_out
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.ids import content_id
@@ -37,6 +37,7 @@ from planopt_assets.validate.judge import JUDGE_VERSION, METRIC
 
 if TYPE_CHECKING:
     from planopt_assets.loop.run import Run
+    from planopt_assets.maintain.subset import Subset
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.verdict import Judgement
 
@@ -67,7 +68,7 @@ class _Rewritten:
     cpu_ns: int
     wall_ns: int
     locked_out: str
-    subset: str
+    subset: Subset | None  # None: all of the table
 
 
 def try_layouts(run: Run, proposals: Sequence[LayoutProposal]) -> Tried:
@@ -116,7 +117,7 @@ def _key(proposals: Sequence[LayoutProposal]) -> str:
 
 
 def _verdicts(run: Run, made: Sequence[_Rewritten], shown: _Shown) -> tuple[LayoutVerdict, ...]:
-    return all_or_none([_verdict(run, one, [m.proposal for m in made], shown) for one in made])
+    return all_or_none([_verdict(run, one, made, shown) for one in made])
 
 
 def all_or_none(found: Sequence[LayoutVerdict]) -> tuple[LayoutVerdict, ...]:
@@ -222,14 +223,15 @@ class _Shown:
     spent: float = 0.0
 
 
-def _verdict(run: Run, made: _Rewritten, together: Sequence[LayoutProposal], shown: _Shown) -> LayoutVerdict:
+def _verdict(run: Run, made: _Rewritten, everything: Sequence[_Rewritten], shown: _Shown) -> LayoutVerdict:
     """The judge's word, with the rewrite charged: a gain that never pays for it is no gain."""
+    together, whole = [m.proposal for m in everything], not any(m.subset for m in everything)
     proposal, judgement, queries = made.proposal, shown.judgement, shown.queries
     change = made.change if proposal.rewrites else None  # statistics name the same files again, and write none
     metric = METRIC[run.workload.objective]
     own = {one.query_id: one for one in shown.everybody.of([proposal.table])}
     reading = [one for one in queries if one.subject.query.id in own]
-    measured = tuple(measured_read(proposal, together, one, metric) for one in reading)
+    measured = tuple(measured_read(proposal, together, one, metric, whole=whole) for one in reading)
     saving = round(sum(m.saving_cpu_ns * m.runs_per_day for m in measured))
     days = break_even_days(made.cpu_ns, saving, _regrowth_days(run, made))
     outcome, reason, criteria = judgement.outcome, judgement.reason, tuple(judgement.criteria)
@@ -244,7 +246,7 @@ def _verdict(run: Run, made: _Rewritten, together: Sequence[LayoutProposal], sho
         if outcome == "accept" and not helps.passed:
             outcome, reason = "reject", f"the filters leave nothing out: {helps.note}"
     if made.subset:
-        reason = f"tried on {made.subset}: {reason}"
+        reason = f"tried on {made.subset.describe()}: {reason}"
     reason += shown.everybody.not_asked()
     errors = [e for m in measured if (e := m.prediction_error) is not None]
     inputs = [own[one.subject.query.id].standing.input_fingerprint for one in reading]
@@ -264,10 +266,10 @@ def _verdict(run: Run, made: _Rewritten, together: Sequence[LayoutProposal], sho
         rewrite_wall_ns=made.wall_ns,
         bytes_rewritten=change.bytes_added if change else 0,
         files_before=proposal.files_before,
-        files_after=proposal.files_before + (change.files_added - change.files_removed if change else 0),
+        files_after=None if made.subset else proposal.files_before - _fewer_files(change),
         break_even_days=days,
         prediction_error=median(errors) if errors else None,
-        subset=made.subset,
+        subset=made.subset.describe() if made.subset else "",
         seed=run.workload.seed,
         judge_version=JUDGE_VERSION,
         trial_ids=tuple(t.id for t in shown.trials),
@@ -282,8 +284,11 @@ def _verdict(run: Run, made: _Rewritten, together: Sequence[LayoutProposal], sho
 
 
 def _regrowth_days(run: Run, made: _Rewritten) -> float | None:
-    """After how many days the table has as many files again; None: it did not lose any, or does not grow."""
+    """Growth is known of the whole table: a part of it that was tried has its share."""
     known = run.snapshot.read(READINESS, table=made.proposal.table)
-    grows = known[-1].files_per_day if known else None
-    fewer = made.change.files_removed - made.change.files_added if made.change else 0
-    return fewer / grows if grows and fewer > 0 else None
+    share = made.subset.share if made.subset else 1.0
+    return regrowth_days(_fewer_files(made.change), known[-1].files_per_day if known else None, share)
+
+
+def _fewer_files(change: FileChange | None) -> int:
+    return change.files_removed - change.files_added if change else 0

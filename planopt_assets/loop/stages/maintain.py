@@ -19,10 +19,12 @@ from planopt_assets.loop.maintaining.apply import apply_layout, recover
 from planopt_assets.loop.maintaining.layout_trial import STAGE, Tried, try_layouts
 from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.maintaining.remembering import memory, remembered
+from planopt_assets.loop.maintaining.trial_cpu import trial_cpu
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.table_standing import of_last_look
 from planopt_assets.maintain.again import is_laid_out
 from planopt_assets.maintain.keep_properties import set_instead
+from planopt_assets.maintain.markdown import verdict_markdown, verdict_numbers
 from planopt_assets.maintain.permission import for_a_person, may_not_set, may_not_write
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS, READINESS
 
@@ -141,7 +143,7 @@ def open_proposals(run: Run, table: str, *, proven: bool = True) -> list[LayoutP
 def _recovered(run: Run, table: str) -> StageResult | None:
     for proposal in _unfinished(run, table):
         if done := recover(run, proposal):
-            return _result(table, done.reason, action=done)
+            return _result(run, table, done.reason, action=done)
     return None
 
 
@@ -209,7 +211,7 @@ def _table(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
             return _accepted(run, proposal, found.verdict, words, who=who, apply=apply)
         last = found.verdict or last
         said.append(words or f"{proposal.describe()}: {found.why}")
-    return _result(table, "; ".join(said), verdict=last)
+    return _result(run, table, "; ".join(said), verdict=last)
 
 
 def _accepted(
@@ -218,11 +220,11 @@ def _accepted(
     table = proposal.table
     done = [a for a in run.snapshot.read(ACTIONS, table=table) if a.proposal_id == proposal.id and a.applied]
     if done or not apply:
-        return _result(table, words, verdict=verdict)
+        return _result(run, table, words, verdict=verdict)
     action, why = _apply(run, proposal, who=who)
     if action is None:
-        return _result(table, f"{words}; {why}", verdict=verdict)
-    return _result(table, f"applied: {proposal.describe()}: {verdict.reason}", verdict=verdict, action=action)
+        return _result(run, table, f"{words}; {why}", verdict=verdict)
+    return _result(run, table, f"applied: {proposal.describe()}: {verdict.reason}", verdict=verdict, action=action)
 
 
 def _unfinished(run: Run, table: str) -> list[LayoutProposal]:
@@ -239,18 +241,11 @@ def _unfinished(run: Run, table: str) -> list[LayoutProposal]:
 
 
 def _result(
-    table: str, words: str, *, verdict: LayoutVerdict | None = None, action: MaintenanceAction | None = None
+    run: Run, table: str, words: str, *, verdict: LayoutVerdict | None = None, action: MaintenanceAction | None = None
 ) -> StageResult:
-    numbers: dict[str, int | float] = {}
-    if verdict is not None:
-        numbers |= {
-            "saving_cpu_s_per_day": verdict.saving_cpu_ns_per_day / 1e9,
-            "rewrite_cpu_s": verdict.rewrite_cpu_ns / 1e9,
-            "bytes_rewritten": verdict.bytes_rewritten,
-        }
-        if verdict.break_even_days is not None:
-            numbers["break_even_days"] = verdict.break_even_days
+    numbers: dict[str, int | float] = verdict_numbers(verdict) if verdict else {}
     if action is not None:
         told = {"files_before": action.files_before, "files_after": action.files_after}
         numbers |= {name: value for name, value in told.items() if value is not None}
-    return StageResult(table, action is not None, words, numbers)
+    markdown = verdict_markdown(verdict, trial_cpu(run.snapshot, verdict)) if verdict else ""
+    return StageResult(table, action is not None, words, numbers, markdown)

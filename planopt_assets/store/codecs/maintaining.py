@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any, get_args
 
-from planopt_assets.model.layout_proposal import ExpectedRead, LayoutAction, LayoutProposal
+from planopt_assets.model.layout_proposal import EVERYWHERE, ExpectedRead, LayoutAction, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutTrial, LayoutVerdict, MeasuredRead
 from planopt_assets.model.maintenance_action import ActionStatus, MaintenanceAction
 from planopt_assets.model.table_readiness import (
@@ -50,6 +50,7 @@ PROPOSALS = Codec(
     LayoutProposal,
     derived={
         "proposal_id": lambda p: p.id,
+        "only_where": lambda _: EVERYWHERE["only_where"],
         "gain": lambda p: list(p.gain),
         "lose": lambda p: list(p.lose),
         "saving_cpu_ns_per_day": lambda p: p.saving_cpu_ns_per_day,
