@@ -11,7 +11,7 @@ import pytest
 from planopt_assets.loop.agenda import Agenda, Item
 from planopt_assets.loop.priority import NO_PROMISE
 from planopt_assets.loop.run_cost import RunCost, executors_held, run_cost
-from planopt_assets.loop.steps import Step
+from planopt_assets.loop.step import Step
 from planopt_assets.model.automation import TrialWindow
 from planopt_assets.model.workload import Budgets, Workload
 
