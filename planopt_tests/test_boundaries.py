@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,19 +25,37 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SPARK = {"pyspark", "py4j", "delta"}
 
 
+MODULES = {f"planopt_assets.{'.'.join(f.relative_to(PACKAGE).with_suffix('').parts)}" for f in FILES}
+MODULES |= {name.removesuffix(".__init__") for name in MODULES}
+
+
 @cache
 def imports(file: Path) -> list[str]:
     """Every module a file imports, wherever in the file, for type checking only or not."""
-    return list(_imports(file))
+    return list(imports_of(file.read_text(encoding="utf-8")))
 
 
-def _imports(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def imports_of(code: str) -> Iterator[str]:
+    """`from planopt_assets import errors` imports `planopt_assets.errors`."""
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file.name} imports relatively, which this test does not follow"
-            yield str(node.module)
+            assert node.level == 0, "a relative import, which this test does not follow"
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from dict.fromkeys(name if name in MODULES else str(node.module) for name in named)
+
+
+def test_an_import_from_a_package_is_one_of_its_module() -> None:
+    assert list(imports_of("from planopt_assets import errors, loop")) == [
+        "planopt_assets.errors",
+        "planopt_assets.loop",
+    ]
+    assert list(imports_of("from planopt_assets.loop import stages, run")) == [
+        "planopt_assets.loop.stages",
+        "planopt_assets.loop.run",
+    ]
+    assert list(imports_of("from planopt_assets import __version__")) == ["planopt_assets"]
 
 
 def importers(*libraries: str) -> set[str]:
@@ -126,6 +145,43 @@ def test_imports_go_one_way(order: tuple[str, ...]) -> None:
 def test_an_import_the_other_way_would_be_found() -> None:
     wrong = {("store", "store"): ["planopt_assets.loop.standing"], ("loop", "run"): ["planopt_assets.store.store"]}
     assert upward(LAYERS, wrong) == {"store.store -> planopt_assets.loop.standing"}
+
+
+def test_the_picture_of_the_layers_is_the_order() -> None:
+    """In the picture the highest layer is the first line. What stands in one line has no order there."""
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    picture = page.split("## Layers")[1].split("```")[1]
+    lines = [re.findall(r"[a-z]+", line[:47].replace(".py", "")) for line in picture.splitlines()]
+    assert {name for line in lines for name in line} == set(LAYERS)
+    for upper, lower in pairwise([line for line in lines if line]):
+        assert min(map(LAYERS.index, upper)) > max(map(LAYERS.index, lower)), (upper, lower)
+
+
+CIRCLES = [
+    ["delta.hadoop", "delta.object_files", "delta.object_storage", "delta.place"],
+    ["loop.standing", "loop.steps"],
+]
+"""Files that import each other. `place` makes the place of a location, and each kind of place is a `Place`. A standing
+is settled when none of its steps is needed, and its steps are told from the standing."""
+
+
+def test_files_import_each_other_in_no_other_circle() -> None:
+    files = {f"planopt_assets.{'.'.join(parts)}": modules for parts, modules in modules_of_the_package().items()}
+    graph = {name.removesuffix(".__init__"): set(modules) for name, modules in files.items()}
+    own = {name: modules & graph.keys() - {name} for name, modules in graph.items()}
+    reached = {name: _reachable(name, own) for name in own}
+    circles = {tuple(sorted(other for other in reached[n] if n in reached[other])) for n in own if n in reached[n]}
+    assert sorted([name.removeprefix("planopt_assets.") for name in circle] for circle in circles) == CIRCLES
+
+
+def _reachable(name: str, graph: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    left = [name]
+    while left:
+        new = graph[left.pop()] - found
+        found |= new
+        left.extend(new)
+    return found
 
 
 # Libraries
