@@ -147,6 +147,15 @@ def test_an_import_the_other_way_would_be_found() -> None:
     assert upward(LAYERS, wrong) == {"store.store -> planopt_assets.loop.standing"}
 
 
+def test_the_store_decides_nothing() -> None:
+    """Repair asks one pure function what a chain is worth whose end is lost."""
+    deciding = ("observe", "decide", "replan", "validate", "maintain", "promote", "automate")
+    wanted = tuple(f"planopt_assets.{package}" for package in deciding)
+    stored = [file for file in FILES if file.relative_to(PACKAGE).parts[0] in ("store", "delta")]
+    found = {f"{f.name}: {m}" for f in stored for m in imports(f) if m.startswith(wanted)}
+    assert found == {"chain_repair.py: planopt_assets.promote.salvaged_chain"}
+
+
 def test_the_picture_of_the_layers_is_the_order() -> None:
     """In the picture the highest layer is the first line. What stands in one line has no order there."""
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
