@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,19 +25,37 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SPARK = {"pyspark", "py4j", "delta"}
 
 
+MODULES = {f"planopt_assets.{'.'.join(f.relative_to(PACKAGE).with_suffix('').parts)}" for f in FILES}
+MODULES |= {name.removesuffix(".__init__") for name in MODULES}
+
+
 @cache
 def imports(file: Path) -> list[str]:
     """Every module a file imports, wherever in the file, for type checking only or not."""
-    return list(_imports(file))
+    return list(imports_of(file.read_text(encoding="utf-8")))
 
 
-def _imports(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def imports_of(code: str) -> Iterator[str]:
+    """`from planopt_assets import errors` imports `planopt_assets.errors`."""
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file.name} imports relatively, which this test does not follow"
-            yield str(node.module)
+            assert node.level == 0, "a relative import, which this test does not follow"
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from dict.fromkeys(name if name in MODULES else str(node.module) for name in named)
+
+
+def test_an_import_from_a_package_is_one_of_its_module() -> None:
+    assert list(imports_of("from planopt_assets import errors, loop")) == [
+        "planopt_assets.errors",
+        "planopt_assets.loop",
+    ]
+    assert list(imports_of("from planopt_assets.loop import stages, run")) == [
+        "planopt_assets.loop.stages",
+        "planopt_assets.loop.run",
+    ]
+    assert list(imports_of("from planopt_assets import __version__")) == ["planopt_assets"]
 
 
 def importers(*libraries: str) -> set[str]:
@@ -128,6 +147,52 @@ def test_an_import_the_other_way_would_be_found() -> None:
     assert upward(LAYERS, wrong) == {"store.store -> planopt_assets.loop.standing"}
 
 
+def test_the_store_decides_nothing() -> None:
+    """Repair asks one pure function what a chain is worth whose end is lost."""
+    deciding = ("observe", "decide", "replan", "validate", "maintain", "promote", "automate")
+    wanted = tuple(f"planopt_assets.{package}" for package in deciding)
+    stored = [file for file in FILES if file.relative_to(PACKAGE).parts[0] in ("store", "delta")]
+    found = {f"{f.name}: {m}" for f in stored for m in imports(f) if m.startswith(wanted)}
+    assert found == {"chain_repair.py: planopt_assets.promote.salvaged_chain"}
+
+
+def test_the_picture_of_the_layers_is_the_order() -> None:
+    """In the picture the highest layer is the first line. What stands in one line has no order there."""
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    picture = page.split("## Layers")[1].split("```")[1]
+    lines = [re.findall(r"[a-z]+", line[:47].replace(".py", "")) for line in picture.splitlines()]
+    assert {name for line in lines for name in line} == set(LAYERS)
+    for upper, lower in pairwise([line for line in lines if line]):
+        assert min(map(LAYERS.index, upper)) > max(map(LAYERS.index, lower)), (upper, lower)
+
+
+CIRCLES = [
+    ["delta.hadoop", "delta.object_files", "delta.object_storage", "delta.place"],
+    ["loop.standing", "loop.steps"],
+]
+"""Files that import each other. `place` makes the place of a location, and each kind of place is a `Place`. A standing
+is settled when none of its steps is needed, and its steps are told from the standing."""
+
+
+def test_files_import_each_other_in_no_other_circle() -> None:
+    files = {f"planopt_assets.{'.'.join(parts)}": modules for parts, modules in modules_of_the_package().items()}
+    graph = {name.removesuffix(".__init__"): set(modules) for name, modules in files.items()}
+    own = {name: modules & graph.keys() - {name} for name, modules in graph.items()}
+    reached = {name: _reachable(name, own) for name in own}
+    circles = {tuple(sorted(other for other in reached[n] if n in reached[other])) for n in own if n in reached[n]}
+    assert sorted([name.removeprefix("planopt_assets.") for name in circle] for circle in circles) == CIRCLES
+
+
+def _reachable(name: str, graph: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    left = [name]
+    while left:
+        new = graph[left.pop()] - found
+        found |= new
+        left.extend(new)
+    return found
+
+
 # Libraries
 
 
@@ -206,7 +271,22 @@ def test_no_file_is_a_drawer_for_things_without_a_place() -> None:
 
 # Rows
 
-NOUNS_ONLY = ("decide", "replan", "validate", "maintain", "promote", "loop", "job", "defs", "cli")
+NOUNS_ONLY = (
+    "engine",
+    "alert",
+    "automate",
+    "decide",
+    "replan",
+    "validate",
+    "maintain",
+    "promote",
+    "loop",
+    "job",
+    "defs",
+    "cli",
+)
+NOT_OF_THE_STORE = {"engine": {"delta_log.py: metadata", "digest.py: rows"}}
+"""Fields of other files that are named like a column: Delta's checksum file, and the answer of a Spark aggregate."""
 COLUMNS = {name for schema in TABLES.values() for name in schema.names}
 
 
@@ -232,7 +312,16 @@ def stored_fields_by_key(code: str) -> Iterator[str]:
 @pytest.mark.parametrize("folder", NOUNS_ONLY)
 def test_a_stored_field_is_read_by_name_in_the_codecs_only(folder: str) -> None:
     files = (PACKAGE / folder).rglob("*.py")
-    assert {f"{f.name}: {c}" for f in files for c in stored_fields_by_key(f.read_text("utf-8"))} == set()
+    found = {f"{f.name}: {c}" for f in files for c in stored_fields_by_key(f.read_text("utf-8"))}
+    assert found == NOT_OF_THE_STORE.get(folder, set())
+
+
+@pytest.mark.parametrize("folder", ["decide", "loop", "engine", "promote", "job", "alert", "automate", "defs"])
+def test_a_fact_of_the_arithmetic_is_asked_of_its_noun(folder: str) -> None:
+    """`Decision.runs_per_day`, not `dict(decision.arithmetic)["runs_per_day"]`: a name is known in one place."""
+    looked_up = re.compile(r"dict\(\w+(?:\[\d+\])?\.arithmetic\)(?:\[|\.get\()")
+    found = {f.name for f in (PACKAGE / folder).rglob("*.py") if looked_up.search(f.read_text("utf-8"))}
+    assert found == set()
 
 
 def test_a_stored_field_read_by_key_would_be_found() -> None:

@@ -92,7 +92,7 @@ def plan(queries: QueriesArgument = None, workload: WorkloadOption = DEFAULT, as
     from planopt_assets.loop.run_cost import executors_held, run_cost
     from planopt_assets.report.terminal import print_agenda
 
-    found = read(workload, queries)
+    found = read_store(load_known(workload, queries))  # all queries: who reads a table decides about its layouts
     agenda = found.agenda(queries or list(found.standings), queries)
     held = executors_held(found.workload, found.snapshot, found.standings)
     cost = run_cost(found.workload, agenda, held, datetime.now(UTC))

@@ -29,7 +29,7 @@ def maintain(
     from planopt_assets.loop.maintaining.vacuum import vacuum_table
     from planopt_assets.loop.run import Run
     from planopt_assets.loop.stages.maintain import maintain as maintain_stage
-    from planopt_assets.loop.stages.maintain import open_proposals
+    from planopt_assets.loop.stages.maintain import table_step
     from planopt_assets.loop.stages.readiness import readiness
     from planopt_assets.store.snapshot import Snapshot
 
@@ -51,7 +51,7 @@ def maintain(
             facts = {"action_id": action.id, "status": action.status, "summary": action.reason}
             facts |= {"version_before": action.version_before, "version_after": action.version_after}
         else:
-            if not any(open_proposals(run, table, proven=proven) for proven in (True, False)):
+            if not table_step(run, table, who).layouts:
                 readiness(run, [table])  # a table that is written all day is at another version than when it was seen
             (result,) = maintain_stage(run, [table], who=who, apply=apply)
             words = result.summary

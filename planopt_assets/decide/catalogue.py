@@ -222,10 +222,4 @@ RESULT_CHANGING: tuple[str, ...] = (
 # Settings that rules read but never set.
 LOOKED_AT: tuple[str, ...] = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.coalescePartitions.enabled")
 
-# Rewrites of a query's text that a rule may propose. They are in `replan/rewrites`.
-REWRITES: tuple[str, ...] = ("cnf", "aggregate_before_join")
-
-# Those that go by the types of the tables, which only a session can tell.
-TYPED_REWRITES: tuple[str, ...] = ("aggregate_before_join",)
-
 CATALOGUE_VERSION = content_id("knb", [asdict(k) for k in CATALOGUE])

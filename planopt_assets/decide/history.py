@@ -81,7 +81,7 @@ def recall(policy: Policy, history: PastVerdicts, now: int) -> Memory | None:
 def recall_alone(change: Policy, history: PastVerdicts, now: int) -> Memory | None:
     """What is known about a change by itself, where it is now proposed beyond an accepted policy. None: nothing.
 
-    What brought nothing to the query as it is, is not tried again on top of each policy that does.
+    What gained nothing over original is not tried again on top of each policy that does.
     """
     judged = next((v for v in comparable(history, now) if v.verdict.policy == change), None)
     if judged is None or judged.counts_as == "accept" or not _was_measured(judged.verdict):

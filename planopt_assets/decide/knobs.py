@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from planopt_assets.decide.catalogue import CATALOGUE, RESULT_CHANGING, REWRITES
+from planopt_assets.decide.catalogue import CATALOGUE, RESULT_CHANGING
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.knob import Knob
 from planopt_assets.model.part import Part
@@ -87,7 +87,7 @@ def _part_objection(part: Part, limits: Knobs) -> str | None:
         case Hint():
             return _hint_objection(part)
         case Rewrite(name):
-            return None if name in REWRITES else f"{name!r} is not a known rewrite"
+            return None if part.spec else f"{name!r} is not a known rewrite"
     return f"{part.describe()}: no veto covers this kind of part, so it is refused"
 
 

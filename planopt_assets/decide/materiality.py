@@ -89,9 +89,7 @@ def too_little_together(proposed: Sequence[Decision]) -> str:
     """
     if not proposed:
         return ""
-    told = dict(proposed[0].arithmetic)
-    clock = "saving_wall_ns_per_run" in told
-    whole_ns = int(told["modelled_wall_ns" if clock else "query_cpu_ns"])
+    clock, whole_ns = proposed[0].by_clock, proposed[0].run_ns
     saving_ns = sum(d.gain_ns for d in proposed)
     if saving_ns >= TRIAL_SHARE * whole_ns:
         return ""

@@ -17,7 +17,7 @@ from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.stages.maintain import maintain
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.table_gates import DESCRIPTION, TABLE_READY, table_ready
-from planopt_assets.loop.table_standing import table_standings
+from planopt_assets.loop.table_standing import asked_tables, table_standings
 from planopt_assets.model.gate import Gate
 
 WATCHED = "table_readiness"
@@ -122,7 +122,7 @@ def table_ready_check(location: CodeLocation) -> dg.AssetChecksDefinition:
 
 
 def readiness_op(location: CodeLocation, name: str) -> dg.OpDefinition:
-    """The same for the job that runs any list of queries: all tables of the workload."""
+    """The same for the job that runs any list of queries."""
     return _table_op(location, "readiness", readiness, name, with_gates=True)
 
 
@@ -139,7 +139,7 @@ def _table_op(
     def step(context: dg.OpExecutionContext, queries: list) -> list:
         run = workspace_of(context, called).run(context.run_id, progress_to_log(context))
         warn_without_one_slot(context)
-        tables = [t.name for t in run.workload.tables]
+        tables = _asked(run, queries)
         context.instance.add_dynamic_partitions(called.table_partitions, tables)
         changed = {r.query_id: r for r in run_stage(work, run, tables) if r.changed}
         for result in changed.values():
@@ -152,6 +152,14 @@ def _table_op(
         return queries
 
     return step
+
+
+def _asked(run: Run, queries: Sequence[str]) -> list[str]:
+    """The tables that `planopt plan` lists for these queries: all, unless a person named queries."""
+    if not run.named:
+        return [t.name for t in run.workload.tables]
+    standings = table_standings(run.workload, run.snapshot, run.workspace.pins)
+    return [t.table for t in asked_tables(standings, queries, run.named)]
 
 
 def _gates(run: Run, tables: Sequence[str]) -> dict[str, Gate]:

@@ -15,7 +15,7 @@ def validate_assets(location: CodeLocation) -> dg.AssetsDefinition:
         validate,
         deps={asset: [location.names.asset_key("candidate_plans")] for asset in names.ASSETS["validate"]},
         descriptions={
-            "trials": "Every execution in which a change was tried against the query as it is, in order.",
+            "trials": "Every execution in which a change was tried against the baseline, in order.",
             "verdicts": "Is the change better, with equal results? Accept, reject or inconclusive; every criterion.",
         },
     )

@@ -122,7 +122,7 @@ class Workspace:
 
     @property
     def baseline(self) -> Arm:
-        """The query as it is, over the tables as they are."""
+        """Original, over the tables as they are."""
         return self.arm(ORIGINAL)
 
     def facts(self, table: PinnedTable) -> TableFacts:

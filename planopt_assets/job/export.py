@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from planopt_assets.decide.catalogue import TYPED_REWRITES
 from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.engine.frames.carried import not_carried
 from planopt_assets.errors import NotExportable
@@ -110,7 +109,7 @@ def _text(query: Query, policy: Policy) -> tuple[str | None, str]:
         return None, "a Python query has no text for hints: use `tuned(…).run`" if policy.needs_text else ""
     if redact(query.sql) != query.sql:
         return None, "the text has a secret and is not written" if policy.needs_text else ""
-    if typed := [name for name in policy.rewrites if name in TYPED_REWRITES]:
+    if typed := [spec.name for spec in policy.rewrite_specs if spec.by_types]:
         return None, f"rewrite {typed[0]} goes by the types of the tables at each run: use `tuned(…).sql`"
     rewritten, idle = rewritten_sql(query.sql, policy.rewrites)
     if idle:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.loop.exploring import next_decisions
-from planopt_assets.loop.maintaining.readers import remembered_of
+from planopt_assets.loop.maintaining.table_steps import maintain_step_of
 from planopt_assets.loop.priority import NO_PROMISE, Promise, in_order
 from planopt_assets.loop.standing import asked_for
-from planopt_assets.loop.steps import Step, planned_steps
-from planopt_assets.loop.table_standing import STAGE
+from planopt_assets.loop.step import Step
+from planopt_assets.loop.steps import planned_steps
+from planopt_assets.loop.table_standing import STAGE as READINESS
+from planopt_assets.loop.table_standing import asked_tables
 from planopt_assets.promote.confirmation import cost_s
 
 if TYPE_CHECKING:
+    from planopt_assets.loop.maintain_step import OpenLayout
     from planopt_assets.loop.standing import Standing
     from planopt_assets.loop.table_standing import TableStanding
-    from planopt_assets.maintain.layout_memory import Remembered
     from planopt_assets.model.decision import Decision
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
@@ -66,33 +68,34 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class TableItem:
-    """One table: whether it is looked at again, and why; and what becomes of the layouts proposed for it."""
+    """One table: whether it is looked at again, what is done with the layouts proposed for it, and why."""
 
     table: str
-    step: Step
-    layouts: tuple[tuple[str, Remembered], ...] = ()  # what is proposed, in words, and what is remembered of it
-    tried: bool = False  # whether the loop tries layouts of it
+    readiness: Step
+    maintain: Step
+    layouts: tuple[OpenLayout, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, Step]:
+        return self.readiness, self.maintain
 
     @property
     def to_do(self) -> bool:
-        """It is looked at, or a layout of it is due to be tried."""
-        return self.step.needed or self._due
+        return any(s.needed for s in self.steps)
 
     @property
     def may_try(self) -> bool:
-        """A layout of it is due to be tried, or may be proposed once it was looked at."""
-        return self.tried and (self._due or self.step.need in ("needed", "depends"))
-
-    @property
-    def _due(self) -> bool:
-        """What is proven needs no rival."""
-        states = {known.state for _, known in self.layouts}
-        return self.tried and "due" in states and "proven" not in states
+        """A layout of it is due, or may be proposed once it was looked at. What is proven needs no rival."""
+        states = {one.state for one in self.layouts}
+        due = self.maintain.needed and "due" in states and "proven" not in states
+        return due or self.maintain.need == "depends"
 
     def facts(self) -> dict[str, Any]:
-        """One object per table, as `--json` prints it."""
-        layouts = [{"layout": words, "state": known.state, "why": known.why} for words, known in self.layouts]
-        return {"table": self.table, "need": self.step.need, "why": self.step.why, "layouts": layouts}
+        """One object per table, as `--json` prints it; `need` and `why` at the top are those of readiness."""
+        layouts = [{"layout": one.proposal.describe(), "state": one.state, "why": one.why} for one in self.layouts]
+        steps = {s.stage: {"need": s.need, "why": s.why} for s in self.steps}
+        first = {"need": self.readiness.need, "why": self.readiness.why}
+        return {"table": self.table, **first, "steps": steps, "layouts": layouts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +140,24 @@ def agenda_of(
     """
     found = [asked_for(standings[q]) if q in named else standings[q] for q in query_ids]
     items = tuple(_item(workload, snapshot, standing) for standing in found)
-    # Without named queries all tables, also those that no query was seen to read.
-    read = [t for t in (tables or {}).values() if not named or set(query_ids) & set(t.read_by)]
-    found_tables = []
-    for table in read:
-        item = _table_item(table, items)
-        layouts = _layouts(workload, snapshot, standings, table)
-        tried = workload.mode != "observe" and workload.table(table.table).maintain != "never"
-        found_tables.append(replace(item, layouts=layouts, tried=tried))
-    return Agenda(items, tuple(found_tables))
+    read = asked_tables(tables or {}, query_ids, named)
+    return Agenda(items, tuple(_table_item(workload, snapshot, standings, table, items) for table in read))
 
 
-def _layouts(
-    workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing], table: TableStanding
-) -> tuple[tuple[str, Remembered], ...]:
-    known = remembered_of(workload, snapshot, standings, table.proposals)
-    return tuple((p.describe(), known[p.id]) for p in table.proposals if p.id in known)
-
-
-def _table_item(table: TableStanding, items: Sequence[Item]) -> TableItem:
+def _table_item(
+    workload: Workload,
+    snapshot: Snapshot,
+    standings: Mapping[str, Standing],
+    table: TableStanding,
+    items: Sequence[Item],
+) -> TableItem:
     """What a query of it is seen to read may change what is proposed."""
     observed = {i.query_id for i in items if any(s.stage == "observe" and s.needed for s in i.steps)}
-    if not table.step.needed and observed & set(table.read_by):
-        return TableItem(table.table, Step(STAGE, "depends", "on what is observed"))
-    return TableItem(table.table, table.step)
+    readiness = table.step
+    if not readiness.needed and observed & set(table.read_by):
+        readiness = Step(READINESS, "depends", "on what is observed")
+    maintain = maintain_step_of(workload, snapshot, standings, table).after(readiness)
+    return TableItem(table.table, readiness, maintain.step, maintain.layouts)
 
 
 def _item(workload: Workload, snapshot: Snapshot, standing: Standing) -> Item:

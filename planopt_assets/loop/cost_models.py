@@ -27,7 +27,7 @@ def prices_of(snapshot: Snapshot, decisions: Iterable[Decision]) -> Prices:
     taken = list(decisions)
     if not taken:
         return prices_now(snapshot)
-    names = {str(name) for d in taken if (name := dict(d.arithmetic).get("prices"))}
+    names = {d.prices_id for d in taken if d.prices_id is not None}
     return next((p for p in stored_prices(snapshot) if p.id in names), GIVEN) if names else GIVEN
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.decide import Asked
-from planopt_assets.decide.explore.explore import Known, dropped_before, explore
+from planopt_assets.decide.explore.explore import Known, explore
 from planopt_assets.decide.explore.options import options_for
 from planopt_assets.decide.explore.plan_features import features_of
 from planopt_assets.loop.decisions import decisions_for, evidence_for, history_of, not_looked_at
@@ -38,7 +38,7 @@ def exploration_for(
     if evidence is None:
         assert base is not None
         return not_looked_at(standing, base, rule=EXPLORE)
-    until = newest_verdict(snapshot) if again is None else int(dict(again.arithmetic)["known_until"])
+    until = newest_verdict(snapshot) if again is None else again.known_until
     seen = snapshot.read(DETAILS, observation_id={a.observation_id for a in standing.artifacts})
     explored = [d for d in standing.decisions if d.explores and d.policy_before == evidence.policy]
     earlier = explored if again is None else explored[: [d.id for d in explored].index(again.id)]
@@ -48,7 +48,7 @@ def exploration_for(
         features=features_of([d.signals for d in seen if d.signals is not None]),
         experiences=[e for e in experiences(snapshot, until) if e.query_id != standing.query_id],
         explored=[d.policy_after for d in earlier],
-        dropped=_dropped(standing, evidence) if again is None else dropped_before(again),
+        dropped=_dropped(standing, evidence) if again is None else again.options_dropped,
         trials=budget_left(own, standing.canonical_fingerprint).looked,
         until=until,
         seconds=budgets.explore * budgets.per_run,

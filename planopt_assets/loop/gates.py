@@ -66,7 +66,7 @@ CHECKS: dict[str, Check] = {
     ),
     "results_equal": Check(
         "verdicts",
-        "Every change that was tried returned the same rows as the query as it is.",
+        "Every change that was tried returned the same rows as the baseline.",
         of_standing=validated.results_equal,
         blocking=True,
     ),

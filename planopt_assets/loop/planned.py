@@ -8,7 +8,7 @@ from planopt_assets.errors import PlanoptError, PolicyNotApplied, SparkFailed
 from planopt_assets.model.candidate import Candidate
 from planopt_assets.observe.plans.diff import Splits, plan_diff, pushed_diff
 from planopt_assets.observe.plans.fingerprint import plan_fingerprint, topology_hash
-from planopt_assets.replan.effects import idle_hint_words, runtime_parts, visible_parts
+from planopt_assets.replan.effects import runtime_parts, visible_parts
 
 if TYPE_CHECKING:
     from planopt_assets.engine.workspace import Workspace
@@ -41,10 +41,10 @@ def planned_candidate(
         after, _ = plans.of(arm, 0)
         fingerprint, topology = plan_fingerprint(after), topology_hash(after)
         effects = _effects(plans, arm, diff)
-        idle = [hint for hint in policy.hints if hint.label not in effects]
+        idle = [part for part in policy.parts if part.shows_itself and part.label not in effects]
         if idle:
             joins = workspace.hinted_joins(query, 0, arm)
-            reason = f"dropped: {idle_hint_words(idle[0], joins)}"
+            reason = f"dropped: {idle[0].idle_words(joins)}"
         elif changes:
             kept, reason = True, "the plan changes"
         elif runtime_parts(policy.beyond(before.policy)):

@@ -49,7 +49,7 @@ def promise(decisions: Sequence[Decision], statistics_source: str | None) -> Pro
     proposed = [d for d in decisions if d.proposes]
     if not proposed:
         return NO_PROMISE
-    whole, runs = max(map(_whole_ns, proposed)), float(dict(proposed[0].arithmetic)["runs_per_day"])
+    whole, runs = max(d.run_ns for d in proposed), proposed[0].runs_per_day
     gain = min(whole, sum(one.gain_ns for one in by_gain([Proposed.of(d) for d in proposed])[:AT_ONCE]))
     return Promise(
         gain_ns_per_run=gain,
@@ -57,14 +57,6 @@ def promise(decisions: Sequence[Decision], statistics_source: str | None) -> Pro
         trial_cost_ns=EXPECTED_EXECUTIONS * whole,
         discount=WITHOUT_STATISTICS if statistics_source in UNSURE else 1.0,
     )
-
-
-def _whole_ns(decision: Decision) -> int:
-    """What one run costs, by the clock where the decision was weighed by it."""
-    facts = dict(decision.arithmetic)
-    if "saving_wall_ns_per_run" in facts:
-        return int(facts["modelled_wall_ns"])
-    return int(facts.get("query_cpu_ns", facts["modelled_cpu_ns"]))  # an older decision knows the model only
 
 
 def in_order(promises: Mapping[str, Promise]) -> list[str]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from planopt_assets.decide.parallelism import by_cores, remark
 from planopt_assets.loop.standing import asked_for
 from planopt_assets.loop.standings import standings
-from planopt_assets.loop.steps import UNCHANGED, Step, step
+from planopt_assets.loop.step import UNCHANGED, Step
+from planopt_assets.loop.steps import step
 from planopt_assets.loop.trial_hours import outside_window, trials_open_for_s
 from planopt_assets.model.redaction import redact
 from planopt_assets.store.snapshot import Snapshot

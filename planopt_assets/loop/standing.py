@@ -16,7 +16,6 @@ from planopt_assets.errors import QueryHangs, SessionLost
 from planopt_assets.loop.priority import NO_PROMISE, Promise, promise
 from planopt_assets.loop.rounds import Rounds, by_proven_gain
 from planopt_assets.loop.steps import planned_steps
-from planopt_assets.model.decision import SAVINGS
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
 from planopt_assets.model.workload import NO_LIMITS, SIMILAR, Knobs
@@ -361,7 +360,9 @@ class Standing:
         if not self.decided:
             return "observed, but not decided on yet"
         dropped = [c.reason for c in self.candidates if not c.kept]
-        return dropped[0] if dropped else max(self.decisions, key=_nearest_to_a_proposal).reason
+        return (
+            dropped[0] if dropped else max(self.decisions, key=lambda d: d.nearly_saves_ns).reason
+        )  # nearest to a proposal
 
     @property
     def gain(self) -> Gain | None:
@@ -388,9 +389,3 @@ def ended_session(artifact: PlanArtifact) -> bool:
 def asked_for(standing: Standing) -> Standing:
     """The same query, named by a person."""
     return replace(standing, named=True)
-
-
-def _nearest_to_a_proposal(decision: Decision) -> float:
-    """How much a decision would have saved: the one that nearly was a proposal explains best why there is none."""
-    facts = dict(decision.arithmetic)
-    return float(next((facts[name] for name in SAVINGS if name in facts), -1))

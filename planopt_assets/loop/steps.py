@@ -7,34 +7,15 @@ settled. So what `plan` says and what `run` does cannot differ.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from planopt_assets.loop.step import STAGES, UNCHANGED, Step, only_looks
 from planopt_assets.promote.confirmation import EXECUTIONS, cost_s
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.decision import Decision
-
-Need = Literal["needed", "done", "depends", "off"]
-"""`off`: the workload's mode, or nothing to do it on. `depends`: on what a stage before it finds."""
-
-STAGES = ("observe", "decide", "replan", "validate", "promote")
-ONLY_LOOKS = "the workload's mode is observe: planopt only looks"
-UNCHANGED = "inputs unchanged, evidence stands"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One stage for one query: is it needed, and why."""
-
-    stage: str
-    need: Need
-    why: str
-
-    @property
-    def needed(self) -> bool:
-        return self.need == "needed"
 
 
 def step(standing: Standing, stage: str) -> Step:
@@ -59,7 +40,7 @@ def planned_steps(standing: Standing, foreseen: Sequence[Decision] | None = None
 def _after(before: Sequence[Step], one: Step) -> Step:
     """A step that a step before it may change depends on that one."""
     waits = next((b for b in reversed(before) if b.needed or b.need == "depends"), None)
-    if one.needed or waits is None or _is_off_by_mode(one):
+    if one.needed or waits is None or one.by_mode:
         return one
     return replace(one, need="depends", why=_WAITS_FOR[one.stage])
 
@@ -70,10 +51,6 @@ _WAITS_FOR = {
     "validate": "on whether a candidate changes the plan",
     "promote": "on the verdicts",
 }
-
-
-def _is_off_by_mode(one: Step) -> bool:
-    return one.need == "off" and one.why == ONLY_LOOKS
 
 
 def _observe(standing: Standing) -> Step:
@@ -91,7 +68,7 @@ def _observe(standing: Standing) -> Step:
 
 def _decide(standing: Standing) -> Step:
     if standing.mode == "observe":
-        return Step("decide", "off", ONLY_LOOKS)
+        return only_looks("decide")
     if standing.rounds.to_explore:
         return Step("decide", "needed", "no rule has anything left: an option is chosen that helped similar queries")
     if standing.decided:
@@ -105,7 +82,7 @@ def _decide(standing: Standing) -> Step:
 
 def _replan(standing: Standing) -> Step:
     if standing.mode == "observe":
-        return Step("replan", "off", ONLY_LOOKS)
+        return only_looks("replan")
     if not standing.decided:
         return Step("replan", "depends", "nothing decided for these inputs: materialize decide first")
     if standing.unplanned:
@@ -137,7 +114,7 @@ def _foreseen_replan(standing: Standing, decisions: Sequence[Decision]) -> Step:
 
 def _validate(standing: Standing) -> Step:
     if standing.mode == "observe":
-        return Step("validate", "off", ONLY_LOOKS)
+        return only_looks("validate")
     if standing.unjudged:
         against = f", against {standing.base.policy.describe()}" if standing.base else ""
         return Step("validate", "needed", f"{len(standing.unjudged)} candidates without a verdict{against}")
@@ -167,7 +144,7 @@ def _to_leave_out(standing: Standing) -> str:
 
 def _promote(standing: Standing) -> Step:
     if standing.mode == "observe":
-        return Step("promote", "off", ONLY_LOOKS)
+        return only_looks("promote")
     if standing.due is not None:
         return Step("promote", "needed", f"to be taken back: {standing.due.reason}")
     if standing.unlinked:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planopt_assets.errors import TableUnreadable
 from planopt_assets.loop.histories import artifacts_of, grouped
-from planopt_assets.loop.steps import UNCHANGED, Step
+from planopt_assets.loop.step import UNCHANGED, Step
 from planopt_assets.maintain.readiness import READINESS_VERSION
 from planopt_assets.model.ids import content_id
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS, READINESS
@@ -59,9 +59,19 @@ class TableStanding:
         Layouts are alternatives: once one is on the table, the others were made for a table that is no more.
         """
         done = {a.proposal_id for a in self.actions if a.applied}
-        made = of_last_look(self.all_proposals, self.history) if self.history else []
-        laid_out = any(p.id in done for p in made if p.needs_proof)
-        return tuple(p for p in made if p.id not in done and not (laid_out and p.needs_proof))
+        made = of_last_look(self.all_proposals, self.history)
+        laid_out = {(p.table_id, p.version) for p in made if p.id in done and p.needs_proof}
+        left = [p for p in made if p.id not in done]
+        return tuple(p for p in left if not p.needs_proof or (p.table_id, p.version) not in laid_out)
+
+    def open_proposals(self, *, index: bool) -> list[LayoutProposal]:
+        """Those for the table as it is now, the largest saving first; bloom filters only where `index` allows them."""
+        if self.facts is None:
+            return []
+        of_now = (self.facts.table_id, self.facts.version)
+        allowed = [p for p in self.proposals if index or p.action != "bloom"]
+        now = {p.id: p for p in allowed if (p.table_id, p.version) == of_now}.values()
+        return sorted(now, key=lambda p: (-p.saving_cpu_ns_per_day, p.id))
 
     @property
     def read_by(self) -> tuple[str, ...]:
@@ -86,6 +96,17 @@ def of_last_look(proposals: Sequence[LayoutProposal], looks: Sequence[TableReadi
     """Without what an earlier look has proposed and the last one has not. A look and its proposals are of one run."""
     earlier = {look.stamp.run_id for look in looks} - {look.stamp.run_id for look in looks[-1:]}
     return [p for p in proposals if p.stamp.run_id not in earlier]
+
+
+def asked_tables(
+    standings: Mapping[str, TableStanding], query_ids: Iterable[str], named: Collection[str]
+) -> list[TableStanding]:
+    """The tables of a run over these queries: if a person `named` them, those that they read.
+
+    Else all tables, also those that no query was seen to read.
+    """
+    asked = set(query_ids)
+    return [t for t in standings.values() if not named or asked & set(t.read_by)]
 
 
 def table_standings(workload: Workload, snapshot: Snapshot, pins: Pins) -> dict[str, TableStanding]:

@@ -17,7 +17,7 @@ def results_equal(standing: Standing) -> Gate:
     """Did every candidate return what the query returns? One that did not was rejected, and this says so."""
     wrong = [v for v in standing.verdicts if v.results_equal is False]
     found = f"{len(wrong)} of {len(standing.verdicts)} tried change(s) returned something else"
-    compared = Compared("the result of the query as it is", found, "equal; floating point within its tolerance")
+    compared = Compared("the result of the baseline", found, "equal; floating point within its tolerance")
     if any(v.accepted for v in wrong):
         return Gate(False, True, "a verdict accepts a candidate whose result is not the same", compared=compared)
     if wrong:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from planopt_assets.model.part import Dependence, Part, texts
+
+if TYPE_CHECKING:
+    from planopt_assets.model.signals import Join
 
 Strategy = Literal["broadcast", "shuffle_hash", "merge"]
 STRATEGIES: tuple[Strategy, ...] = ("broadcast", "shuffle_hash", "merge")
@@ -29,6 +33,7 @@ class Hint(Part):
 
     kind: ClassVar[str] = "hints"
     needs_text: ClassVar[bool] = True
+    shows_itself: ClassVar[bool] = True
 
     strategy: Strategy
     target: str
@@ -52,6 +57,27 @@ class Hint(Part):
         Dependence(sizes='side', cores=False, memory=True)
         """
         return Dependence("join") if self.strategy == "merge" else Dependence("side", memory=True)
+
+    def tables_behind(self, joins: Sequence[Join], every: tuple[str, ...]) -> tuple[str, ...]:
+        """Those behind its input, or behind both of its join. If the join is not found in the plan, all of them."""
+        whole, behind = self.depends_on.sizes == "join", set[str]()
+        for join in joins:
+            for side in (join.left, join.right):
+                if side.target == self.target:
+                    behind.update((*join.left.tables, *join.right.tables) if whole else side.tables)
+        return tuple(sorted(behind)) or every
+
+    def idle_words(self, joins: Sequence[tuple[str, str]]) -> str:
+        """What became of the join that it is for.
+
+        >>> joins = [("rightHint=(strategy=broadcast)", "SortMergeJoin [a#1], [b#2], FullOuter")]
+        >>> Hint("broadcast", "join0.right d").idle_words(joins)
+        'hint not applied: join0.right d stays SortMergeJoin'
+        """
+        asked = f"{self.side}Hint=(strategy={self.strategy})"
+        operators = sorted({operator.split(" ")[0] for words, operator in joins if asked in words})
+        became = f"stays {' or '.join(operators)}" if operators else "is not a separate join in the plan"
+        return f"hint not applied: {self.target} {became}"
 
     @staticmethod
     def parse(text: str) -> Hint:

@@ -147,6 +147,12 @@ class LayoutProposal:
         """Of all queries at their declared rates, losers included."""
         return sum(e.saving_cpu_ns * e.runs_per_day for e in self.expected)
 
+    @property
+    def rows(self) -> int | None:
+        """Of the table, when it was looked at. None: a proposal of an older planopt."""
+        found = dict(self.arithmetic).get("rows")
+        return None if found is None else int(found)
+
     def describe(self) -> str:
         by = ", ".join(self.columns)
         into = f" into files of {self.target_file_bytes / 2**20:g} MiB" if self.target_file_bytes else ""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+if TYPE_CHECKING:
+    from planopt_assets.model.signals import Join
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Part(ABC):
 
     kind: ClassVar[str]  # where stored policies hold it, for instance `hints`
     needs_text: ClassVar[bool]  # whether it goes into the query itself; else a session is enough
+    shows_itself: ClassVar[bool] = False  # whether it must change the plan by itself, whatever the other parts change
 
     @property
     @abstractmethod
@@ -50,6 +54,14 @@ class Part(ABC):
     def depends_on(self) -> Dependence:
         """What must be as it was in the trials. A kind that says nothing depends on the sizes of all tables."""
         return Dependence()
+
+    def tables_behind(self, joins: Sequence[Join], every: tuple[str, ...]) -> tuple[str, ...]:
+        """The tables whose sizes its gain depends on, of `every` that is read; `joins` are those of its plan."""
+        return () if self.depends_on.sizes == "none" else every
+
+    def idle_words(self, joins: Sequence[tuple[str, str]]) -> str:
+        """What a part that `shows_itself` is told of if it did not; `joins` are those that a hint reached."""
+        return f"{self.label} not applied"
 
     def describe(self) -> str:
         """In a few words, for tables and logs."""

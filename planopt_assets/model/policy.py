@@ -11,7 +11,7 @@ from typing import Any
 from planopt_assets.model.hint import Hint
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.part import Part
-from planopt_assets.model.rewrite import Rewrite
+from planopt_assets.model.rewrite import Rewrite, RewriteSpec
 from planopt_assets.model.setting import Setting
 
 KINDS: tuple[type[Part], ...] = (Setting, Hint, Rewrite)
@@ -91,6 +91,12 @@ class Policy:
     def rewrites(self) -> tuple[str, ...]:
         """Their names, in the order in which they are applied."""
         return tuple(part.name for part in self.parts if isinstance(part, Rewrite))
+
+    @property
+    def rewrite_specs(self) -> tuple[RewriteSpec, ...]:
+        """What is known of them, for those that this planopt has."""
+        specs = (part.spec for part in self.parts if isinstance(part, Rewrite))
+        return tuple(spec for spec in specs if spec is not None)
 
     @property
     def needs_text(self) -> bool:

@@ -187,7 +187,7 @@ class Verdict:
 
     @property
     def against_original(self) -> bool:
-        """Whether the candidate met the query as it is. What a verdict of the others rejects may still beat that."""
+        """Whether the candidate was compared with original. What other verdicts reject may still beat original."""
         return self.purpose not in ("leave_out", "add")
 
     @property

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from planopt_assets.decide.catalogue import CATALOGUE, LOOKED_AT
 from planopt_assets.decide.knobs import knob, size_in_bytes
 from planopt_assets.model.conditions import Circumstances, Condition, Conditions, Pairs, TableState
-from planopt_assets.model.hint import Hint
 from planopt_assets.model.knob import UNSET
 from planopt_assets.model.observation import PlanArtifact, PlanDetails
 from planopt_assets.model.part import Part
@@ -79,20 +78,5 @@ def _plain(name: str, value: str) -> str:
 
 
 def _condition(part: Part, proven: Circumstances, joins: Sequence[Join]) -> Condition:
-    needs = part.depends_on
-    return Condition(part.label, _tables(part, proven, joins), cores=needs.cores, memory=needs.memory)
-
-
-def _tables(part: Part, proven: Circumstances, joins: Sequence[Join]) -> tuple[str, ...]:
-    """The tables whose size counts. A hint whose join is not found in the plan depends on all of them."""
-    every, wanted = tuple(t.name for t in proven.tables), part.depends_on.sizes
-    if wanted == "none":
-        return ()
-    if wanted == "all" or not isinstance(part, Hint):
-        return every
-    behind: set[str] = set()
-    for join in joins:
-        for side in (join.left, join.right):
-            if side.target == part.target:
-                behind.update(side.tables if wanted == "side" else (*join.left.tables, *join.right.tables))
-    return tuple(sorted(behind)) or every
+    needs, every = part.depends_on, tuple(t.name for t in proven.tables)
+    return Condition(part.label, part.tables_behind(joins, every), cores=needs.cores, memory=needs.memory)

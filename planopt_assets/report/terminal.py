@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleOptions, RenderableType
 
-    from planopt_assets.loop.agenda import Agenda, Item
+    from planopt_assets.loop.agenda import Agenda, Item, TableItem
     from planopt_assets.loop.run_cost import RunCost
     from planopt_assets.loop.standing import Standing
     from planopt_assets.model.gate import Gate
@@ -110,16 +110,21 @@ def print_agenda(agenda: Agenda, cost: RunCost) -> None:
     stages = [s.stage for i in agenda.items[:1] for s in i.steps]
     rows = (_item_row(item, facts["order"]) for item, facts in zip(agenda.items, agenda.facts(), strict=True))
     print_columns(_out(), ("#", "query", *stages, "saves", "trial", "rank", "why"), rows)
-    looked_at = [(i.table, Cell(i.step.need, _NEEDS[i.step.need]), i.step.why) for i in agenda.table_items]
-    if looked_at:
+    if agenda.table_items:
         _out().print()
-        print_columns(_out(), ("table", "readiness", "why"), looked_at)
-    for words, known in [layout for i in agenda.table_items for layout in i.layouts]:
-        _out().print(f"\n{words}: {known.state.replace('_', ' ')}: {known.why}", markup=False, soft_wrap=True)
+        print_columns(_out(), ("table", "readiness", "maintain", "why"), map(_table_row, agenda.table_items))
+    for one in [layout for i in agenda.table_items for layout in i.layouts]:
+        said = f"{one.proposal.describe()}: {one.state.replace('_', ' ')}: {one.why}"
+        _out().print(f"\n{said}", markup=False, soft_wrap=True)
     if cost.at_most_s or cost.not_now:
         _out().print(f"\n{cost.describe()}", markup=False, soft_wrap=True)
     if not agenda.queries and not agenda.tables:
         _out().print("Nothing to do: queries, tables and settings are unchanged since the last run.")
+
+
+def _table_row(item: TableItem) -> list[str | Cell]:
+    first = next((s for s in item.steps if s.needed), item.readiness)
+    return [item.table, *(Cell(s.need, _NEEDS[s.need]) for s in item.steps), first.why]
 
 
 def _item_row(item: Item, order: int | None) -> list[str | Cell]:

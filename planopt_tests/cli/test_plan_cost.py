@@ -14,10 +14,12 @@ from planopt_assets.defs import instance
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.agenda import Agenda, Item, TableItem
+from planopt_assets.loop.maintain_step import OpenLayout
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.run_cost import run_cost
-from planopt_assets.loop.steps import Step
+from planopt_assets.loop.step import Step
 from planopt_assets.maintain.layout_memory import Remembered
+from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_assets.report.terminal import print_agenda
 from planopt_assets.workload import load_workload
 from planopt_tests.cli.conftest import Planopt
@@ -115,7 +117,9 @@ def test_what_the_first_run_took_is_gone_for_the_second(folder: Path) -> None:
 
 
 def test_with_only_a_layout_due_a_cost_is_told_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    due = TableItem("sales", Step("readiness", "done", ""), (("compact sales", Remembered("due", "new")),), tried=True)
+    layout = OpenLayout(LayoutProposal("sales", "t-1", 7, "compact"), Remembered("due", "new"))
+    steps = Step("readiness", "done", ""), Step("maintain", "needed", "tries: compact sales")
+    due = TableItem("sales", *steps, (layout,))
     agenda = Agenda((Item("by_shop", (Step("validate", "done", ""),)),), (due,))
     workload = load_workload(folder / "planopt.yaml")
     print_agenda(agenda, run_cost(workload, agenda, 2, datetime(2026, 3, 1, tzinfo=UTC)))

@@ -10,7 +10,7 @@ import pytest
 from planopt_assets.decide.catalogue import CATALOGUE
 from planopt_assets.decide.decide import Asked
 from planopt_assets.decide.explore.choice import Experience, prospects
-from planopt_assets.decide.explore.explore import MOST_TRIALS, Known, dropped_before, explore
+from planopt_assets.decide.explore.explore import MOST_TRIALS, Known, explore
 from planopt_assets.decide.explore.options import ADVISORY, HASH_MAP, OPTIONS, THRESHOLD, options_for, touched_by
 from planopt_assets.decide.explore.plan_features import features_of, similarity
 from planopt_assets.decide.history import NO_HISTORY
@@ -64,8 +64,8 @@ def explored(
 def test_an_option_that_changed_no_plan_of_the_query_is_not_planned_again() -> None:
     found = explored(None, told(HASHED, 0.3), dropped=("hash joins of 16 MiB partitions", "runtime filters"))
     assert (found.proposes, found.policy_after == HASHED) == (True, False)
-    assert dropped_before(found) == ("hash joins of 16 MiB partitions", "runtime filters")
-    assert dropped_before(explored()) == ()
+    assert found.options_dropped == ("hash joins of 16 MiB partitions", "runtime filters")
+    assert explored().options_dropped == ()
 
 
 # The list

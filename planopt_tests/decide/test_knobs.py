@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from planopt_assets.decide import knobs
-from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, RESULT_CHANGING, REWRITES
+from planopt_assets.decide.catalogue import CATALOGUE, EXCLUDABLE_RULES, RESULT_CHANGING
 from planopt_assets.decide.knobs import knob, objection, objections, size_in_bytes
 from planopt_assets.model.hint import Hint, Strategy
 from planopt_assets.model.knob import Knob
 from planopt_assets.model.policy import Policy
+from planopt_assets.model.rewrite import REWRITES as SPECS
 from planopt_assets.model.setting import BY_CORES, BY_MEMORY
 from planopt_assets.model.workload import Knobs
 from planopt_assets.replan import rewrites
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.fast
 
 EXCLUDED = "spark.sql.optimizer.excludedRules"
 ANYTHING = Knobs()
+REWRITES = tuple(spec.name for spec in SPECS)
 OPTED_IN = Knobs(allow=(EXCLUDED,))
 NUMBERS = [k for k in CATALOGUE if k.kind in ("int", "bytes", "float")]
 SWITCHES = [k for k in CATALOGUE if k.kind == "bool"]

@@ -19,7 +19,7 @@ from planopt_assets.loop.run import read_standings
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.loop.stages.promote import accept_event, promote
 from planopt_assets.loop.stages.validate import validate
-from planopt_assets.loop.steps import STAGES as STAGE_NAMES
+from planopt_assets.loop.step import STAGES as STAGE_NAMES
 from planopt_assets.loop.steps import step
 from planopt_assets.model.automation import TrialWindow
 from planopt_assets.model.workload import Query, Workload

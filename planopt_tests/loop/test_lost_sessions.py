@@ -14,7 +14,8 @@ from planopt_assets.errors import PlanoptError, SessionLost, SparkFailed
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.loop.standing import asked_for
-from planopt_assets.loop.steps import Step, step
+from planopt_assets.loop.step import Step
+from planopt_assets.loop.steps import step
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.workload import Query, Workload
 from planopt_tests.loop.fake_workspace import FEWER, OTHER, WRONG, FakeWorkspace, Ran, experiment

@@ -17,15 +17,17 @@ from deltalake import write_deltalake
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.errors import MaintenanceRefused, TableReplaced, TableUnreadable
-from planopt_assets.loop.agenda import agenda_of
+from planopt_assets.loop.agenda import Agenda, agenda_of
 from planopt_assets.loop.maintaining.layout_trial import Tried, all_or_none
 from planopt_assets.loop.maintaining.readers import readers_word
 from planopt_assets.loop.maintaining.remembering import proven_verdict, readers
+from planopt_assets.loop.maintaining.table_steps import maintain_step_of
 from planopt_assets.loop.run import Run, StageResult, read_standings
 from planopt_assets.loop.stages import maintain as stage
 from planopt_assets.loop.stages.maintain import maintain
 from planopt_assets.loop.stages.readiness import readiness
-from planopt_assets.loop.table_standing import table_standings
+from planopt_assets.loop.standing import Standing
+from planopt_assets.loop.table_standing import TableStanding, asked_tables, table_standings
 from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
@@ -53,6 +55,14 @@ class Observed(WrittenStore):
 
     def append(self, table: str, row: dict[str, Any], **how: Any) -> dict[str, Any]:
         return super().append(table, {**row, "query_id": self._query_id}, **how)
+
+
+class Worked(Exception):
+    """The stage began to work."""
+
+
+PERMISSIONS = [(mode, maintain) for mode in ("observe", "advise", "auto") for maintain in ("never", "by_hand", "auto")]
+"""Each mode of a workload with each `maintain` of a table."""
 
 
 class Trials:
@@ -191,11 +201,15 @@ def test_what_is_inconclusive_is_tried_again(workload: Workload, monkeypatch: py
     assert len(trials.asked) == 4
 
 
-def to_do(workload: Workload) -> list[str]:
+def agenda(workload: Workload) -> Agenda:
     snapshot = Snapshot(workload.store, workload.name)
     tables = table_standings(workload, snapshot, Pins())
     standings = read_standings(workload, snapshot=snapshot)
-    return agenda_of(workload, snapshot, standings, ["q1", "q2"], tables=tables).tables
+    return agenda_of(workload, snapshot, standings, ["q1", "q2"], tables=tables)
+
+
+def to_do(workload: Workload) -> list[str]:
+    return agenda(workload).tables
 
 
 def test_a_run_is_due_as_long_as_a_layout_is(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +228,97 @@ def test_a_run_is_due_as_long_as_a_layout_is(workload: Workload, monkeypatch: py
     assert to_do(workload) == ["sales"]
     maintained(monkeypatch, workload, "night-4", Trials(lambda *_: "accept"), apply=False)
     propose(workload, action="zorder", columns=("id",))
-    assert to_do(workload) == []  # what is proven needs no rival
+    (sales,) = [i for i in agenda(workload).table_items if i.table == "sales"]
+    assert sales.maintain.why == "applies: Z-order sales by shop"  # what is proven needs no rival
+
+
+@pytest.mark.parametrize("kind", ["due", "proven", "proven on a subset", "rejected", "checkpoint", "properties"])
+def test_the_stage_works_exactly_where_the_plan_says_so(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def work(*_: Any, **__: Any) -> Any:
+        raise Worked
+
+    def works(there: Workload, name: str) -> bool:
+        try:
+            maintained(monkeypatch, there, name, Trials(lambda *_: Worked()))
+        except Worked:
+            return True
+        return False
+
+    readiness(run_of(workload, "look"), ["sales", "shops"])
+    made = propose(workload, action=kind if kind in ("checkpoint", "properties") else "compact")
+    outcome = {"proven": "accept", "proven on a subset": "accept", "rejected": "reject"}.get(kind)
+    if outcome:
+        (told,) = Trials(lambda *_: outcome)(run_of(workload, "tried"), [made]).verdicts
+        subset = "a third of it" if "subset" in kind else ""
+        run_of(workload, "tried").append("maintain", {LAYOUT_VERDICTS: [replace(told, subset=subset)]})
+    monkeypatch.setattr(stage, "apply_layout", work)
+    monkeypatch.setattr(stage, "recover", lambda *_: None)
+    worked = set()
+    for mode, may in PERMISSIONS:
+        tables = tuple(replace(t, maintain=may) for t in workload.tables)
+        there: Any = replace(workload, mode=mode, tables=tables)
+        found = maintain_step_of(there, *_read(there))
+        if works(there, f"{mode}-{may}"):
+            worked.add((mode, may))
+        assert found.step.needed is ((mode, may) in worked), (mode, may, found.step)
+    tried = {(mode, may) for mode, may in PERMISSIONS if mode != "observe" and may != "never"}
+    applied = {("auto", "auto")}
+    assert worked == {"due": tried, "proven": applied, "checkpoint": applied}.get(kind, set())
+
+
+def _read(workload: Workload) -> tuple[Snapshot, dict[str, Standing], TableStanding]:
+    snapshot = Snapshot(workload.store, workload.name)
+    tables = table_standings(workload, snapshot, Pins())
+    return snapshot, read_standings(workload, snapshot=snapshot), tables["sales"]
+
+
+def test_a_proven_layout_is_due_as_soon_as_automation_may_apply_it(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, applied: list[str]
+) -> None:
+    """With `maintain: by_hand` it waits for a person. With `auto` the next run applies it, so the plan says so."""
+    by_hand = replace(workload, tables=tuple(replace(t, maintain="by_hand") for t in workload.tables))
+    readiness(run_of(by_hand, "look"), ["sales", "shops"])
+    propose(by_hand)
+    trials = Trials(lambda *_: "accept")
+    maintained(monkeypatch, by_hand, "night-1", trials)
+    assert (to_do(by_hand), to_do(workload)) == ([], ["sales"])
+    maintained(monkeypatch, by_hand, "night-2", trials)
+    assert applied == []
+    maintained(monkeypatch, workload, "night-3", trials)
+    assert (applied, len(trials.asked), to_do(workload)) == (["sales"], 1, [])
+
+
+def test_a_checkpoint_that_automation_writes_is_in_the_plan(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, applied: list[str]
+) -> None:
+    readiness(run_of(workload, "look"), ["sales", "shops"])
+    propose(workload, action="checkpoint")
+    by_hand = replace(workload, tables=tuple(replace(t, maintain="by_hand") for t in workload.tables))
+    assert (to_do(by_hand), to_do(workload)) == ([], ["sales"])
+    maintained(monkeypatch, by_hand, "night-1", Trials(lambda *_: "accept"))
+    assert applied == []
+    maintained(monkeypatch, workload, "night-2", Trials(lambda *_: "accept"))
+    assert (applied, to_do(workload)) == (["sales"], [])
+
+
+def test_a_proposal_for_another_version_is_neither_planned_nor_tried(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readiness(run_of(workload, "look"), ["sales", "shops"])
+    propose(workload)
+    append(workload)
+    trials = Trials(lambda *_: "accept")
+    maintained(monkeypatch, workload, "night-1", trials)
+    (sales,) = [i for i in agenda(workload).table_items if i.table == "sales"]
+    assert (trials.asked, sales.layouts) == ([], ())
+
+
+def test_a_run_over_named_queries_is_about_the_tables_that_they_read(workload: Workload) -> None:
+    tables = table_standings(workload, Snapshot(workload.store, workload.name), Pins())
+    assert [t.table for t in asked_tables(tables, ["q1"], ["q1"])] == ["sales"]
+    assert [t.table for t in asked_tables(tables, ["q1"], [])] == ["sales", "shops"]
 
 
 def test_what_a_person_took_back_is_only_proposed(

@@ -18,7 +18,7 @@ from planopt_assets.errors import TableUnreachable
 from planopt_assets.loop.agenda import agenda_of
 from planopt_assets.loop.run import Run, StageResult, read_standings
 from planopt_assets.loop.stages import readiness as stage
-from planopt_assets.loop.stages.maintain import open_proposals
+from planopt_assets.loop.stages.maintain import table_step
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.table_gates import table_ready
 from planopt_assets.loop.table_standing import TableStanding, of_last_look, table_standings
@@ -185,7 +185,7 @@ def test_the_plan_shows_the_tables_and_a_new_observation_comes_first(workload: W
             ["q"],
             tables=table_standings(workload, snapshot, Pins()),
         )
-        return {i.table: i.step.need for i in found.table_items}
+        return {i.table: i.readiness.need for i in found.table_items}
 
     assert items() == {"sales": "done", "shops": "done"}
     assert items(artifacts=[]) == {"sales": "depends", "shops": "done"}
@@ -230,8 +230,9 @@ def test_a_stored_index_is_not_tried_once_it_is_no_longer_allowed(workload: Work
     bloom = LayoutProposal("sales", pinned.table_id, pinned.version, "bloom", columns=("id",), reason="lookups")
     allowed = Run(Workspace(with_index(workload, True), no_spark), "run-2")
     allowed.append("propose", {PROPOSALS: [bloom]})
-    assert open_proposals(allowed, "sales") == [bloom]
-    assert open_proposals(Run(Workspace(workload, no_spark), "run-3"), "sales") == []
+    (found,) = table_step(allowed, "sales", None).layouts
+    assert found.proposal == bloom
+    assert table_step(Run(Workspace(workload, no_spark), "run-3"), "sales", None).layouts == ()
 
 
 def test_what_was_applied_is_no_longer_proposed(workload: Workload) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from planopt_assets.engine.workspace import Workspace
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do
-from planopt_assets.loop.steps import Step
+from planopt_assets.loop.step import Step
 from planopt_assets.loop.trial_hours import trials_open_for_s
 from planopt_assets.model.automation import Automation, TrialWindow
 from planopt_assets.model.records import Edge, NodeRecord

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from planopt_assets.loop.agenda import Agenda, Item, TableItem
+from planopt_assets.loop.maintain_step import OpenLayout
 from planopt_assets.loop.priority import NO_PROMISE
 from planopt_assets.loop.run_cost import RunCost, executors_held, run_cost
-from planopt_assets.loop.steps import Need, Step
+from planopt_assets.loop.step import Need, Step
 from planopt_assets.maintain.layout_memory import Remembered, State
 from planopt_assets.model.automation import TrialWindow
+from planopt_assets.model.layout_proposal import LayoutProposal
 from planopt_assets.model.workload import Budgets, Workload
 
 pytestmark = pytest.mark.fast
@@ -27,9 +29,10 @@ def item(name: str, *, tries: bool = True, seconds: float = 0.0) -> Item:
     return Item(name, (step,), replace(NO_PROMISE, trial_cost_ns=seconds * 1e9))
 
 
-def layouts(table: str, need: Need, *states: State, tried: bool = True) -> TableItem:
-    known = tuple((f"compact {table}", Remembered(state, "")) for state in states)
-    return TableItem(table, Step("readiness", need, ""), known, tried)
+def layouts(table: str, need: Need, *states: State) -> TableItem:
+    """A table whose step `maintain` is this, with layouts in these states."""
+    known = tuple(OpenLayout(LayoutProposal(table, "t-1", 7, "compact"), Remembered(state, "")) for state in states)
+    return TableItem(table, Step("readiness", "done", ""), Step("maintain", need, ""), known)
 
 
 def test_a_run_costs_at_most_what_its_budget_allows_however_many_queries_are_tried() -> None:
@@ -49,14 +52,13 @@ def test_nothing_to_try_costs_nothing() -> None:
 @pytest.mark.parametrize(
     ("table", "counted"),
     [
-        (layouts("sales", "done", "due"), 1),
-        (layouts("sales", "needed"), 1),  # nobody knows yet what will be proposed
-        (layouts("sales", "depends"), 1),
+        (layouts("sales", "needed", "due"), 1),
+        (layouts("sales", "depends"), 1),  # nobody knows yet what will be proposed
         (layouts("sales", "done", "waits"), 0),
-        (layouts("sales", "done", "due", "proven"), 0),
-        (layouts("sales", "needed", "due", tried=False), 0),
+        (layouts("sales", "needed", "due", "proven"), 0),
+        (layouts("sales", "off", "due"), 0),
     ],
-    ids=["due", "not looked at", "not observed", "waits", "proven", "may not be laid out"],
+    ids=["due", "not looked at", "waits", "proven", "may not be laid out"],
 )
 def test_layouts_that_may_be_tried_cost_as_much_as_policies(table: TableItem, counted: int) -> None:
     cost = run_cost(WORKLOAD, Agenda((item("settled", tries=False),), (table,)), 1, NOON)

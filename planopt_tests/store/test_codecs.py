@@ -38,6 +38,7 @@ from planopt_assets.store.codecs import deciding, maintaining, observing
 from planopt_assets.store.codecs.codec import STAMP, Codec, Joined
 from planopt_assets.store.codecs.forms import Lazy
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
+from planopt_assets.store.schemas.since import FIRST, LATER, unknown_at
 from planopt_tests.store import nouns
 
 pytestmark = pytest.mark.fast
@@ -137,6 +138,32 @@ def test_what_is_derived_is_written_and_not_read_back() -> None:
 
 
 # Rows of earlier versions: what they did not know is null, and decodes to what the noun has for unknown
+
+
+def test_the_record_of_versions_has_every_column() -> None:
+    for name, schema in TABLES.items():
+        first, count = FIRST[name]
+        later = [column for columns in LATER.get(name, {}).values() for column in columns]
+        assert count + len(later) == len(schema.names), f"{name}: the new columns go into store/schemas/since.py"
+        assert set(later) <= set(schema.names)
+        assert all(first < version <= SCHEMA_VERSION for version in LATER.get(name, {}))
+    assert FIRST.keys() == TABLES.keys()
+
+
+@pytest.mark.parametrize("name", CODECS)
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(data=st.data())
+def test_a_row_of_every_earlier_version_decodes_and_keeps_what_it_knew(name: str, data: st.DataObject) -> None:
+    codec, noun = CODECS[name], data.draw(DRAWN[name])
+    whole = {"recorded_at": NOT_STORED.recorded_at, **codec.to_row(noun)}
+    for version in range(FIRST[codec.table][0], SCHEMA_VERSION):
+        lacks = unknown_at(codec.table, version)
+        row = {column: value for column, value in whole.items() if column not in lacks}
+        (stored,) = pa.Table.from_pylist([{**row, "schema_version": version}], schema=TABLES[codec.table]).to_pylist()
+        old = codec.from_row(stored)
+        for field, form in codec._fields if isinstance(codec, Codec) else ():
+            if lacks.isdisjoint(form.reads(field)):
+                assert getattr(old, field) == getattr(noun, field), (version, field)
 
 
 SINCE_THE_FIRST = {

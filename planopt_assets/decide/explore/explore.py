@@ -16,7 +16,7 @@ from planopt_assets.decide.explore.choice import Experience, Prospect, prospects
 from planopt_assets.decide.explore.options import OPTIONS, options_for, touched_by
 from planopt_assets.decide.explore.plan_features import PlanFeatures
 from planopt_assets.decide.prices import query_cpu_ns
-from planopt_assets.model.decision import EXPLORE, Decision
+from planopt_assets.model.decision import DROPPED, EXPLORE, SEPARATOR, Decision
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
 
@@ -25,13 +25,6 @@ MOST_TRIALS = 8  # of a query's life that looked at clocks; from then on a gain 
 
 
 Facts = dict[str, int | float | str]
-DROPPED, _SEPARATOR = "options_dropped", "; "
-
-
-def dropped_before(decision: Decision) -> tuple[str, ...]:
-    """The options that a stored decision knew to change no plan."""
-    told = str(dict(decision.arithmetic)[DROPPED])
-    return tuple(told.split(_SEPARATOR)) if told else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +43,7 @@ class Known:
 
 def explore(asked: Asked, known: Known) -> Decision:
     """The proposal of one option, or why there is none to try any more."""
-    facts: Facts = {"known_until": known.until, "options": len(OPTIONS), DROPPED: _SEPARATOR.join(known.dropped)}
+    facts: Facts = {"known_until": known.until, "options": len(OPTIONS), DROPPED: SEPARATOR.join(known.dropped)}
     if words := objection_to_any(asked.evidence) or _no_room(asked, known):
         return settle(EXPLORE, no_change(f"nothing to explore: {words}", facts), asked)
     fitting = options_for(asked.evidence)

@@ -65,11 +65,11 @@ def _session(spark: SparkSession, layout: LayoutProposal, action_id: str) -> Spa
         for limit in ("minFileSize", "maxFileSize"):
             session.conf.set(f"spark.databricks.delta.optimize.{limit}", str(layout.target_file_bytes))
     if layout.action == "bloom":
-        rows = dict(layout.arithmetic).get("rows")
+        rows = layout.rows
         for column in layout.columns:
             session.conf.set(f"{_BLOOM}#{column}", "true")
             if rows:
-                session.conf.set(f"{_BLOOM_VALUES}#{column}", str(-(-int(rows) // max(1, layout.files_before))))
+                session.conf.set(f"{_BLOOM_VALUES}#{column}", str(-(-rows // max(1, layout.files_before))))
         # Files are written as they are read: none is packed with another.
         session.conf.set("spark.sql.files.openCostInBytes", str(session.conf.get("spark.sql.files.maxPartitionBytes")))
     return session

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from planopt_assets.model.policy import Policy
     from planopt_assets.replan.column_types import Columns
 
-WRITTEN_FUNCTIONS = ("coalesce", "count", "max", "min", "sum")
-"""What a rewrite that goes by columns writes into a text, and means as Spark does."""
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps it
 
 
@@ -78,7 +76,8 @@ def _rewritten(
         raise PolicyNotApplied(
             f"rewrite not applied: {idle[0]} leaves the text as it is", fix="decide again for the query as it is now"
         )
-    if known and (replaced := replaced_functions(session, WRITTEN_FUNCTIONS)):
+    written = tuple(name for spec in policy.rewrite_specs for name in spec.functions)
+    if known and (replaced := replaced_functions(session, written)):
         raise PolicyNotApplied(
             f"rewrite not applied: `{replaced[0]}` is a function of the session", fix="run the query as original"
         )

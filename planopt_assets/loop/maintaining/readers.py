@@ -109,9 +109,14 @@ def memory_of(workload: Workload, snapshot: Snapshot, readers: Readers, table: s
 
 
 def remembered_of(
-    workload: Workload, snapshot: Snapshot, standings: Mapping[str, Standing], proposals: Sequence[LayoutProposal]
+    workload: Workload,
+    snapshot: Snapshot,
+    standings: Mapping[str, Standing],
+    proposals: Sequence[LayoutProposal],
+    *,
+    by_hand: bool = False,
 ) -> dict[str, Remembered]:
-    """What automation would do with these proposals, by id; only those that a trial has to prove.
+    """What to do with these proposals, by id; only those that a trial has to prove.
 
     Nothing is told without the standings of all queries: who reads a table decides.
     """
@@ -119,7 +124,7 @@ def remembered_of(
     if not proven or any(q.id not in standings for q in workload.queries):
         return {}
     readers = snapshot.once("readers", lambda: readers_of(workload, snapshot, standings))
-    return {p.id: memory_of(workload, snapshot, readers, p.table).of(p) for p in proven}
+    return {p.id: memory_of(workload, snapshot, readers, p.table).of(p, by_hand=by_hand) for p in proven}
 
 
 def readers_word(workload: Workload, readers: Readers, table: str) -> str:

@@ -9,7 +9,7 @@ from planopt_assets.loop.maintaining.readers import Readers, memory_of, readers_
 
 if TYPE_CHECKING:
     from planopt_assets.loop.run import Run
-    from planopt_assets.maintain.layout_memory import LayoutMemory, Remembered
+    from planopt_assets.maintain.layout_memory import LayoutMemory
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.layout_verdict import LayoutVerdict
 
@@ -21,10 +21,6 @@ def readers(run: Run) -> Readers:
 
 def memory(run: Run, table: str) -> LayoutMemory:
     return memory_of(run.workload, run.snapshot, readers(run), table)
-
-
-def remembered(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> Remembered:
-    return memory(run, proposal.table).of(proposal, by_hand=by_hand)
 
 
 def proven_verdict(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> LayoutVerdict:

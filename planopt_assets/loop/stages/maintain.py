@@ -15,18 +15,17 @@ from planopt_assets.errors import (
     TableReplaced,
     TableUnreadable,
 )
+from planopt_assets.loop.maintain_step import NO_LAYOUT, MaintainStep, OpenLayout, Permission, nothing_proposed
 from planopt_assets.loop.maintaining.apply import apply_layout, recover
 from planopt_assets.loop.maintaining.layout_trial import STAGE, Tried, try_layouts
 from planopt_assets.loop.maintaining.records import keep_trial
-from planopt_assets.loop.maintaining.remembering import memory, remembered
+from planopt_assets.loop.maintaining.remembering import memory
+from planopt_assets.loop.maintaining.table_steps import maintain_step_of
 from planopt_assets.loop.maintaining.trial_cpu import trial_cpu
 from planopt_assets.loop.run import Run, StageResult
-from planopt_assets.loop.table_standing import of_last_look
-from planopt_assets.maintain.again import is_laid_out
-from planopt_assets.maintain.keep_properties import set_instead
+from planopt_assets.loop.table_standing import table_standings
 from planopt_assets.maintain.markdown import verdict_markdown, verdict_numbers
-from planopt_assets.maintain.permission import for_a_person, may_not_set, may_not_write
-from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS, READINESS
+from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
 
 if TYPE_CHECKING:
     from planopt_assets.model.layout_proposal import LayoutProposal
@@ -46,7 +45,7 @@ def maintain(run: Run, tables: Sequence[str], *, who: str | None = None, apply: 
     """
     Clones(run.workload.store).sweep()
     run.store.refresh()
-    found = {table: _off(run, table, who) or _recovered(run, table) for table in tables}
+    found = {table: _off(table, table_step(run, table, who)) or _recovered(run, table) for table in tables}
     for together in _to_try_together(run, [t for t in tables if found[t] is None], who):
         if _accepted_together(run, together, who=who):
             break
@@ -59,10 +58,10 @@ def _to_try_together(run: Run, tables: Sequence[str], who: str | None) -> list[l
     A single layout needs no trial together with others, and the same layouts no second one. What is accepted together
     is applied together: so automation joins only tables that it may write, and as many as may be cloned at once.
     """
-    written = [t for t in tables if who is not None or not _not_written(run, t)]
-    memories = [[(p, remembered(run, p, by_hand=who is not None)) for p in open_proposals(run, t)] for t in written]
-    unproven = [found for found in memories if not any(m.state == "proven" for _, m in found)]
-    due = [chosen for found in unproven if (chosen := [p for p, m in found if m.state == "due"])]
+    steps = [table_step(run, table, who) for table in tables]
+    written = [one.to_prove for one in steps if who is not None or one.written]
+    unproven = [found for found in written if not any(one.state == "proven" for one in found)]
+    due = [chosen for found in unproven if (chosen := [one.proposal for one in found if one.state == "due"])]
     best = _at_once(run, [found[0] for found in due])
     merged = _at_once(run, [next((p for p in found if p.action == "compact"), found[0]) for found in due])
     return [chosen for chosen in ([best] if best == merged else [best, merged]) if len(chosen) > 1]
@@ -96,19 +95,8 @@ def _accepted_together(run: Run, proposals: Sequence[LayoutProposal], *, who: st
     return False
 
 
-def _not_written(run: Run, table: str) -> str:
-    """Why automation does not write to a table, with what to do; empty if it does."""
-    why, fix = may_not_write(run.workload.table(table), run.workload.mode, by_hand=False, unknown_features=())
-    return f"{why} ({fix})" if why else ""
-
-
-def _off(run: Run, table: str, who: str | None) -> StageResult | None:
-    """Nobody asked for trials of this table: neither a person now, nor the workload file."""
-    if who is None and run.workload.mode == "observe":
-        return StageResult(table, False, "the workload's mode is observe: planopt only looks")
-    if who is None and run.workload.table(table).maintain == "never":
-        return StageResult(table, False, "`maintain` is never in the workload file: no layout of it is tried")
-    return None
+def _off(table: str, found: MaintainStep) -> StageResult | None:
+    return StageResult(table, False, found.step.why) if found.step.by_mode else None
 
 
 def _try(run: Run, proposals: Sequence[LayoutProposal], *, who: str | None) -> tuple[Tried | None, str]:
@@ -128,16 +116,13 @@ def _try(run: Run, proposals: Sequence[LayoutProposal], *, who: str | None) -> t
     return tried, ""
 
 
-def open_proposals(run: Run, table: str, *, proven: bool = True) -> list[LayoutProposal]:
-    """What is proposed for the table as it is now, the largest saving first: what a trial has to prove, or the rest."""
-    pinned = next((t for t in run.workspace.tables if t.name == table), None)
-    if pinned is None:
-        return []
-    stored = of_last_look(run.snapshot.read(PROPOSALS, table=table), run.snapshot.read(READINESS, table=table))
-    of_now, index = (pinned.table_id, pinned.version), run.workload.table(table).index
-    wanted = [p for p in stored if p.needs_proof == proven and (index or p.action != "bloom")]
-    now = {p.id: p for p in wanted if (p.table_id, p.version) == of_now}.values()
-    return sorted(now, key=lambda p: (-p.saving_cpu_ns_per_day, p.id))
+def table_step(run: Run, table: str, who: str | None) -> MaintainStep:
+    """What this stage has to do for a table, as `planopt plan` tells it for automation (`who` is None)."""
+    snapshot, by_hand = run.snapshot, who is not None
+    standings = snapshot.once("table_standings", lambda: table_standings(run.workload, snapshot, run.workspace.pins))
+    if table not in standings:  # it is known by its catalog alone, and was never looked at
+        return nothing_proposed(Permission(run.workload.table(table), run.workload.mode, by_hand=by_hand))
+    return maintain_step_of(run.workload, snapshot, run.standings(), standings[table], by_hand=by_hand)
 
 
 def _recovered(run: Run, table: str) -> StageResult | None:
@@ -148,40 +133,25 @@ def _recovered(run: Run, table: str) -> StageResult | None:
 
 
 def _whole(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult:
-    """The layout, then what concerns the log and the properties alone; properties only where they keep a layout."""
+    """The layout, then what concerns the log and the properties alone."""
     result = _table(run, table, who=who, apply=apply)
-    actions = run.snapshot.read(ACTIONS, table=table)
-    done = {a.proposal_id for a in actions if a.applied}
-    left = [p for p in open_proposals(run, table, proven=False) if p.id not in done]
-    due = [p for p in left if p.action != "properties" or is_laid_out(actions)]
-    held = {p.id: _not_set(run, p, due) for p in due}
+    due = table_step(run, table, who).without_trial
     if due and not apply:
-        words = "; ".join(f"{p.describe()}{f' (not yet: {held[p.id]})' if held[p.id] else ''}" for p in due)
+        words = "; ".join(f"{d.proposal.describe()}{f' (not yet: {d.held})' if d.held else ''}" for d in due)
         return replace(result, summary=f"{result.summary}; proposed, and in need of no trial: {words}")
-    for proposal in due:
-        why = held[proposal.id]
-        action, words = (None, f"not applied: {why}") if why else _apply(run, proposal, who=who)
-        words = f"applied: {proposal.describe()}" if action else f"{proposal.describe()}: {words}"
+    for one in due:
+        action, words = _apply(run, one, who=who)
+        said = one.proposal.describe()
+        words = f"applied: {said}" if action else f"{said}: {words}"
         result = replace(result, changed=result.changed or action is not None, summary=f"{result.summary}; {words}")
     return result
 
 
-def _not_set(run: Run, proposal: LayoutProposal, due: Sequence[LayoutProposal]) -> str:
-    """Why a property is not set, also on a person's word; empty if it may be. What else is due goes on without it."""
-    if other := set_instead(proposal, due):
-        return f"{other} is the same remedy for less"
-    pinned = next(t for t in run.workspace.tables if t.name == proposal.table)
-    facts = run.workspace.pins.facts(proposal.table, pinned.location)
-    why, fix = may_not_set(run.workload.table(proposal.table), facts.protocol, proposal.properties)
-    return f"{why} ({fix})" if why else ""
-
-
-def _apply(run: Run, proposal: LayoutProposal, *, who: str | None) -> tuple[MaintenanceAction | None, str]:
+def _apply(run: Run, one: OpenLayout, *, who: str | None) -> tuple[MaintenanceAction | None, str]:
     """Change the table, if automation may or a person asks; else why not. A person gets the error."""
-    if who is None and (why := _not_written(run, proposal.table)):
-        return None, f"not applied: {why}"
-    if who is None and (why := for_a_person(proposal.action)):
-        return None, f"not applied: {why} (planopt maintain {proposal.table} --apply)"
+    proposal = one.proposal
+    if one.held:
+        return None, f"not applied: {one.held}"
     run.progress(STAGE, proposal.table, f"applies: {proposal.describe()}")
     try:
         return apply_layout(run, proposal, who=who), ""
@@ -192,39 +162,43 @@ def _apply(run: Run, proposal: LayoutProposal, *, who: str | None) -> tuple[Main
 
 
 def _table(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult:
-    proposals = open_proposals(run, table)
-    if not proposals:
-        return StageResult(table, False, "no layout is proposed for the table as it is")
-    by_hand = who is not None
-    known = {p.id: remembered(run, p, by_hand=by_hand) for p in proposals}
+    layouts = table_step(run, table, who).to_prove
+    if not layouts:
+        return StageResult(table, False, NO_LAYOUT)
     said: list[str] = []
     last = None
-    for proposal in sorted(proposals, key=lambda p: known[p.id].state != "proven"):  # what is proven needs no rival
-        found, words = known[proposal.id], ""
-        if found.state == "due":
+    for found in layouts:  # proven ones first: what is proven needs no rival
+        one, words = found, ""
+        if one.state == "due":
             if no_trials := run.no_trials:
                 return StageResult(table, False, no_trials)
-            tried, words = _try(run, [proposal], who=who)
-            found = remembered(run, proposal, by_hand=by_hand) if tried else found
-        if found.state == "proven" and found.verdict is not None:
-            words = f"accept: {proposal.describe()}: {found.verdict.reason}"
-            return _accepted(run, proposal, found.verdict, words, who=who, apply=apply)
-        last = found.verdict or last
-        said.append(words or f"{proposal.describe()}: {found.why}")
+            tried, words = _try(run, [one.proposal], who=who)
+            one = _after_trial(run, one, who) if tried else one
+        verdict = one.known.verdict if one.known else None
+        if one.state == "proven" and verdict is not None:
+            words = f"accept: {one.proposal.describe()}: {verdict.reason}"
+            return _accepted(run, one, verdict, words, who=who, apply=apply)
+        last = verdict or last
+        said.append(words or f"{one.proposal.describe()}: {one.why}")
     return _result(run, table, "; ".join(said), verdict=last)
 
 
+def _after_trial(run: Run, one: OpenLayout, who: str | None) -> OpenLayout:
+    """The same proposal, with what the trial has shown."""
+    found = table_step(run, one.proposal.table, who).to_prove
+    return next((other for other in found if other.proposal.id == one.proposal.id), one)
+
+
 def _accepted(
-    run: Run, proposal: LayoutProposal, verdict: LayoutVerdict, words: str, *, who: str | None, apply: bool
+    run: Run, one: OpenLayout, verdict: LayoutVerdict, words: str, *, who: str | None, apply: bool
 ) -> StageResult:
-    table = proposal.table
-    done = [a for a in run.snapshot.read(ACTIONS, table=table) if a.proposal_id == proposal.id and a.applied]
-    if done or not apply:
+    table = one.proposal.table
+    if not apply:
         return _result(run, table, words, verdict=verdict)
-    action, why = _apply(run, proposal, who=who)
+    action, why = _apply(run, one, who=who)
     if action is None:
         return _result(run, table, f"{words}; {why}", verdict=verdict)
-    return _result(run, table, f"applied: {proposal.describe()}: {verdict.reason}", verdict=verdict, action=action)
+    return _result(run, table, f"applied: {one.proposal.describe()}: {verdict.reason}", verdict=verdict, action=action)
 
 
 def _unfinished(run: Run, table: str) -> list[LayoutProposal]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from planopt_assets.loop.planned import planned_candidate
 from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.stages.validate import Asked, try_candidates
-from planopt_assets.loop.steps import ONLY_LOOKS, Step
+from planopt_assets.loop.step import Step, only_looks
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.store.codecs.deciding import CANDIDATES, EDGES
 from planopt_assets.store.lineage import edges
@@ -39,7 +39,7 @@ def revalidate_step(standing: Standing) -> Step:
     if standing.broken is not None:
         return Step(STAGE, "off", str(standing.broken))
     if standing.mode == "observe":
-        return Step(STAGE, "off", ONLY_LOOKS)
+        return only_looks(STAGE)
     if standing.active is None or standing.active.policy == ORIGINAL:
         return Step(STAGE, "off", "the query runs as original: there is nothing to measure again")
     if not standing.captured:

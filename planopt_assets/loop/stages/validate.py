@@ -35,7 +35,7 @@ from planopt_assets.validate.judge import JUDGE_VERSION
 if TYPE_CHECKING:
     from planopt_assets.engine.execution.execute import Measured
     from planopt_assets.loop.standing import Standing
-    from planopt_assets.loop.steps import Step
+    from planopt_assets.loop.step import Step
     from planopt_assets.model.arm import Arm
     from planopt_assets.model.candidate import Candidate
     from planopt_assets.model.signals import Signals
