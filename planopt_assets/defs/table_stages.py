@@ -139,7 +139,7 @@ def _table_op(
     def step(context: dg.OpExecutionContext, queries: list) -> list:
         run = workspace_of(context, called).run(context.run_id, progress_to_log(context))
         warn_without_one_slot(context)
-        tables = _asked(run, queries)
+        tables = tables_asked(run)
         context.instance.add_dynamic_partitions(called.table_partitions, tables)
         changed = {r.query_id: r for r in run_stage(work, run, tables) if r.changed}
         for result in changed.values():
@@ -154,12 +154,15 @@ def _table_op(
     return step
 
 
-def _asked(run: Run, queries: Sequence[str]) -> list[str]:
-    """The tables that `planopt plan` lists for these queries: all, unless a person named queries."""
+def tables_asked(run: Run) -> list[str]:
+    """The tables that `planopt plan` lists: all, or those that the queries read which a person named.
+
+    Also those of a named query that has nothing else to do.
+    """
     if not run.named:
         return [t.name for t in run.workload.tables]
     standings = table_standings(run.workload, run.snapshot, run.workspace.pins)
-    return [t.table for t in asked_tables(standings, queries, run.named)]
+    return [t.table for t in asked_tables(standings, run.named, run.named)]
 
 
 def _gates(run: Run, tables: Sequence[str]) -> dict[str, Gate]:

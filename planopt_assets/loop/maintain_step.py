@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from planopt_assets.loop.table_standing import TableStanding
     from planopt_assets.maintain.layout_memory import Remembered, State
     from planopt_assets.model.layout_proposal import LayoutProposal
+    from planopt_assets.model.maintenance_action import MaintenanceAction
     from planopt_assets.model.workload import Mode, Table
 
 STAGE = "maintain"
 NO_LAYOUT = "no layout is proposed for the table as it is"
+ATTEMPTS = 2  # of automation to apply one proposal: once may be chance, and nothing has changed since
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +144,15 @@ def _held(one: OpenLayout, due: Sequence[LayoutProposal], standing: TableStandin
     if not why and not allowed.by_hand:
         why, fix = allowed.not_written()
     if not why and not allowed.by_hand:
-        why, fix = _for_a_person(one), f"planopt maintain {proposal.table} --apply"
+        why, fix = _for_a_person(one, standing.actions), f"planopt maintain {proposal.table} --apply"
     return f"{why} ({fix})" if why else ""
 
 
-def _for_a_person(one: OpenLayout) -> str:
+def _for_a_person(one: OpenLayout, actions: Sequence[MaintenanceAction]) -> str:
+    """A proposal is of one version of its table. What failed there fails again, and each attempt starts Spark."""
+    failed = [a for a in actions if a.proposal_id == one.proposal.id and a.status in ("failed", "refused")]
+    if len(failed) >= ATTEMPTS:
+        return f"it was tried {len(failed)} times on this version, the last time: {failed[-1].reason}"
     verdict = one.known.verdict if one.known else None
     if verdict is not None and verdict.subset:
         return f"it was tried on {verdict.subset} only: that is for a person to decide"

@@ -60,7 +60,7 @@ class Run:
     rules: Rules = field(default_factory=Rules)
     by_hand: bool = False  # a person asked for exactly this stage, rather than for the loop
     named: Collection[str] = ()  # queries that a person named: also those that are left alone otherwise
-    budget_s: float | None = None  # None: the workload's `per_run`, for trials alone
+    budget_s: float | None = None  # None: the workload's `per_run`, which ends trials but not observing
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     round: int = 1  # of decide, replan and validate: what is accepted is added to
     explored_s: float = 0.0  # what trials of options beyond the rules have taken
@@ -80,7 +80,7 @@ class Run:
 
     @property
     def deadline(self) -> float:
-        """On the monotonic clock: the budget of the run, and the hours of trials."""
+        """On the monotonic clock: the budget of the run, of which observing has its part, and the hours of trials."""
         seconds, budgets = self._budget_s, self.workload.budgets
         if budgets.executor_seconds_per_run is not None and self.workspace.started:
             seconds = budgets.run_on(seconds, self.workspace.executor_count)

@@ -21,7 +21,7 @@ _INSTANCES = "spark.executor.instances"
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """Of trials, in seconds on the clock. Observing comes on top: every query runs twice."""
+    """Of trials, in seconds on the clock. They end when the budget does; observing takes as long as it takes."""
 
     expected_s: float  # of policies, as far as earlier runs tell
     at_most_s: float  # what the budgets and the hours of trials allow, layouts and policies together

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from planopt_assets.defs.table_stages import tables_asked
 from planopt_assets.engine.delta.pins import Pins
 from planopt_assets.engine.workspace import Workspace
-from planopt_assets.errors import MaintenanceRefused, TableReplaced, TableUnreadable
+from planopt_assets.errors import MaintenanceFailed, MaintenanceRefused, TableReplaced, TableUnreadable
 from planopt_assets.loop.agenda import Agenda, agenda_of
 from planopt_assets.loop.maintaining.layout_trial import Tried, all_or_none
 from planopt_assets.loop.maintaining.readers import readers_word
@@ -303,6 +304,40 @@ def test_a_checkpoint_that_automation_writes_is_in_the_plan(
     assert (applied, to_do(workload)) == (["sales"], [])
 
 
+@pytest.mark.parametrize("action", ["compact", "checkpoint"])
+def test_what_cannot_be_applied_waits_for_a_person_until_the_table_changes(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    """Else every night would start Spark for it, and fail as the night before."""
+    attempts: list[str | None] = []
+
+    def fails(run: Run, proposal: LayoutProposal, *, who: str | None) -> MaintenanceAction:
+        attempts.append(who)
+        words = (*(proposal.table, proposal.table_id, proposal.action, "failed", "no permission to write"),)
+        failed = MaintenanceAction(f"mnt-{run.run_id}", *words, proposal_id=proposal.id)
+        run.append(f"maintain:{proposal.table}", {ACTIONS: [failed]})
+        raise MaintenanceFailed("no permission to write", where="table sales", fix="ask for it")
+
+    monkeypatch.setattr(stage, "apply_layout", fails)
+    monkeypatch.setattr(stage, "recover", lambda *_: None)
+    readiness(run_of(workload, "look"), ["sales", "shops"])
+    propose(workload, action=action)
+    for night in range(2):
+        assert to_do(workload) == ["sales"]
+        maintained(monkeypatch, workload, f"night-{night}", Trials(lambda *_: "accept"))
+    assert to_do(workload) == []
+    (result,) = maintained(monkeypatch, workload, "night-2", Trials(lambda *_: "accept"))
+    assert "tried 2 times on this version, the last time: no permission to write" in result.summary
+    assert "planopt maintain sales --apply" in result.summary
+    assert attempts == [None, None]
+    with pytest.raises(MaintenanceFailed):
+        maintained(monkeypatch, workload, "day", Trials(lambda *_: "accept"), who="ada")
+    append(workload)
+    propose(workload, action=action)
+    maintained(monkeypatch, workload, "night-3", Trials(lambda *_: "accept"))
+    assert attempts == [None, None, "ada", None]
+
+
 def test_a_proposal_for_another_version_is_neither_planned_nor_tried(
     workload: Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,6 +354,13 @@ def test_a_run_over_named_queries_is_about_the_tables_that_they_read(workload: W
     tables = table_standings(workload, Snapshot(workload.store, workload.name), Pins())
     assert [t.table for t in asked_tables(tables, ["q1"], ["q1"])] == ["sales"]
     assert [t.table for t in asked_tables(tables, ["q1"], [])] == ["sales", "shops"]
+
+
+def test_a_run_has_the_tables_of_every_named_query_also_of_one_with_nothing_else_to_do(workload: Workload) -> None:
+    """As the plan lists them."""
+    named = replace(run_of(workload, "night"), named=("q1", "q2"))
+    assert tables_asked(named) == ["sales"]
+    assert tables_asked(run_of(workload, "night-2")) == ["sales", "shops"]
 
 
 def test_what_a_person_took_back_is_only_proposed(
