@@ -43,13 +43,13 @@ def busy(folder: Path) -> tuple[Path, PinnedTable]:
 
 
 @contextmanager
-def writing(table: Path, told: dict[str, Any], *, commits: int = 0) -> Iterator[None]:
-    """Another process appends, updates and deletes while the block runs; `told` is then what must be there.
+def writing(table: Path, told: dict[str, Any], *, commits: int = 0, only: str = "") -> Iterator[None]:
+    """Another process appends, updates and deletes while the block runs, or does `only` one of it.
 
-    The block begins when there are so many commits.
+    `told` is then what must be there. The block begins when there are so many commits.
     """
     stop = table.parent / "stop"
-    command = [sys.executable, "-m", "planopt_tests.engine.busy_writer", str(table), str(stop)]
+    command = [sys.executable, "-m", "planopt_tests.engine.busy_writer", str(table), str(stop), only]
     writer = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         while LogFiles("busy", str(table)).newest() < commits:
@@ -61,10 +61,26 @@ def writing(table: Path, told: dict[str, Any], *, commits: int = 0) -> Iterator[
         told |= json.loads(writer.communicate()[0])
     assert writer.returncode == 0
     assert told["done"]["append"] > 0
+    assert bool(only) == (told["done"]["delete"] + told["done"]["update"] == 0)
 
 
 def rows(spark: Any, table: Path) -> list[list[int]]:
     return sorted([r["id"], r["version"]] for r in spark.read.format("delta").load(str(table)).collect())
+
+
+def test_an_apply_commits_between_appends_and_neither_waits_for_the_other(spark, tmp_path: Path) -> None:
+    table, pinned = busy(tmp_path)
+    layout = LayoutProposal("busy", pinned.table_id, pinned.version, "compact", target_file_bytes=1 << 25)
+    told: dict[str, Any] = {}
+    log = LogFiles("busy", str(table))
+    with writing(table, told, commits=4, only="append"):
+        change, attempts = rewrite(spark, str(table), layout, "mnt-beside")
+        until = log.newest() + 2
+        while log.newest() < until:  # the writer goes on after it
+            time.sleep(0.1)
+    assert change is not None
+    assert attempts == 1
+    assert rows(spark, table) == told["rows"]
 
 
 def test_writers_that_go_on_all_through_an_apply_lose_nothing(spark, tmp_path: Path) -> None:
