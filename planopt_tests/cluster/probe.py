@@ -28,6 +28,7 @@ from planopt_assets.loop.run_cost import executors_held, run_cost
 from planopt_assets.model.automation import TrialWindow
 from planopt_assets.model.workload import Budgets, Query, Workload
 from planopt_assets.store.codecs.deciding import TRIALS
+from planopt_assets.store.codecs.observing import DETAILS
 from planopt_tests.cluster.driver import RULES
 from planopt_tests.conftest import SETTINGS, make_tables, workload_of
 from planopt_tests.fresh_python import findable
@@ -140,6 +141,18 @@ def cost_limits(folder: Path, master: str) -> dict[str, Any]:
     }
 
 
+def one_pass(folder: Path, master: str) -> dict[str, Any]:
+    """One pass of the loop, with what it stored and what was in force."""
+    store = str(folder / f"store-of-{master.partition(':')[0].partition('[')[0]}")
+    workload = replace(_workload(folder, master), queries=(BY_SHOP,), mode="auto", store=store)
+    run = Run(Workspace(workload), uuid.uuid4().hex, rules=RULES, by_hand=True)  # one round
+    for stage in STAGES:
+        stage(run, [BY_SHOP.id])
+    standing = run.standings()[BY_SHOP.id]
+    digests = [asdict(d.digest) for d in run.snapshot.read(DETAILS, query_id=BY_SHOP.id) if d.digest]
+    return {"store": store, "verdicts": [(v.policy.id, v.outcome) for v in standing.verdicts], "digests": digests}
+
+
 def dagster_loop(folder: Path, master: str) -> dict[str, Any]:
     from planopt_tests.cluster.dagster_job import ran_in_dagster
 
@@ -203,11 +216,15 @@ def _workload(folder: Path, master: str, more: dict[str, str] | None = None) -> 
     return workload_of(folder, [busy], master=master, allow_python=True, spark_settings=settings)
 
 
-QUESTIONS = (another_python, no_python, no_memory, no_master, same_versions, counters, cost_limits, dagster_loop)
+QUESTIONS = (
+    *(another_python, no_python, no_memory, no_master, same_versions),
+    *(counters, cost_limits, dagster_loop, one_pass),
+)
 
 
 def main(folder: Path, master: str, *questions: str) -> None:
-    make_tables(folder)
+    if not (folder / "data").exists():  # what was asked before has read them
+        make_tables(folder)
     (folder / "busy.py").write_text(BUSY)
     known = {question.__name__: question for question in QUESTIONS}
     for question in questions:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from benchmarks.same_ids import compared
 from planopt_assets.defs import names
 from planopt_assets.engine.sessions import same_versions
 from planopt_assets.engine.sessions.ask_executors import Answers
@@ -19,7 +21,7 @@ from planopt_tests.little_cluster import LittleCluster
 # Those that no session opens for come first; the others share one.
 ONE_AFTER_THE_OTHER = (
     *("another_python", "no_python", "no_memory"),
-    *("same_versions", "counters", "cost_limits", "dagster_loop"),
+    *("same_versions", "counters", "cost_limits", "dagster_loop", "one_pass"),
 )
 
 
@@ -27,8 +29,15 @@ ONE_AFTER_THE_OTHER = (
 def answers(cluster: LittleCluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     # It waits for a minute and does nothing: meanwhile the others are asked.
     nobody = Probe(tmp_path_factory.mktemp("nobody"), cluster.master, "no_master")
-    found = Probe(tmp_path_factory.mktemp("probe"), cluster.master, *ONE_AFTER_THE_OTHER).answers()
-    return {**nobody.answers(), **found}
+    folder = tmp_path_factory.mktemp("probe")
+    found = Probe(folder, cluster.master, *ONE_AFTER_THE_OTHER).answers()
+    alone = Probe(folder, "local[2]", "one_pass").answers()
+    return {
+        **nobody.answers(),
+        **found,
+        "alone": alone.get("one_pass", {}),
+        "stderr": found["stderr"] + alone["stderr"],
+    }
 
 
 def answer_of(question: str, answers: dict[str, Any]) -> dict[str, Any]:
@@ -107,6 +116,29 @@ def test_a_dagster_job_runs_the_loop_on_a_cluster(answers: dict[str, Any]) -> No
     assert ran["checks"] == dict.fromkeys(CHECKS, True)
     assert (ran["outcome"], ran["cores"], ran["in_force"]) == ("accept", 2, True)
     assert ran["by_run"]  # the second run had nothing to try
+
+
+@pytest.mark.soak
+def test_verdicts_ids_and_results_are_those_of_one_machine_where_they_should_be(answers: dict[str, Any]) -> None:
+    """Two cores on either: queries, plans, scans, policies, arithmetic and results are the same.
+
+    What differs names the cluster, the memory of its executors, or is an id made from these.
+    """
+    there, here = answer_of("one_pass", answers), answers["alone"]
+    assert here, answers["stderr"]
+    assert there["verdicts"] == here["verdicts"]
+    assert [outcome for _, outcome in here["verdicts"]] == ["accept"]
+    assert there["digests"] == here["digests"] != []
+    found = compared(Path(there["store"]), Path(here["store"]))
+    differing = {table: {line.rpartition(": ")[2] for line in facts["differing"]} for table, facts in found.items()}
+    assert all(min(facts["rows"]) > 0 for facts in found.values())
+    assert differing == {
+        "plan_artifacts": {"input_fingerprint", "planning_env_hash", "bundle_hash", "bundle_parts", "settings"},
+        "policy_decisions": {"decision_id"},
+        "candidate_plans": {"candidate_id"},
+        "scan_outcomes": set(),
+        "input_tables": set(),
+    }
 
 
 # Without a cluster
