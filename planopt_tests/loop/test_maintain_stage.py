@@ -20,11 +20,12 @@ from planopt_assets.errors import MaintenanceRefused, TableReplaced, TableUnread
 from planopt_assets.loop.agenda import Agenda, agenda_of
 from planopt_assets.loop.maintaining.layout_trial import Tried, all_or_none
 from planopt_assets.loop.maintaining.readers import readers_word
+from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.maintaining.remembering import proven_verdict, readers
 from planopt_assets.loop.maintaining.table_steps import maintain_step_of
 from planopt_assets.loop.run import Run, StageResult, read_standings
 from planopt_assets.loop.stages import maintain as stage
-from planopt_assets.loop.stages.maintain import maintain
+from planopt_assets.loop.stages.maintain import maintain, table_step
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.table_standing import TableStanding, asked_tables, table_standings
@@ -189,6 +190,28 @@ def test_an_accepted_layout_is_applied_on_a_later_version_and_not_for_other_read
         proven_verdict(run_of(stricter, "person"), later, by_hand=True)
     maintained(monkeypatch, workload, "night-2", trials)
     assert (applied, len(trials.asked)) == (["sales"], 1)
+
+
+def test_a_step_is_computed_once_until_something_is_stored(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, run = propose(workload), run_of(workload, "night")
+    read: list[str] = []
+    reads = Snapshot.read
+
+    def counted(self: Snapshot, codec: Any, **wanted: Any) -> Any:
+        read.append(codec.table)
+        return reads(self, codec, **wanted)
+
+    monkeypatch.setattr(Snapshot, "read", counted)
+    first = table_step(run, "sales", None)
+    before = len(read)
+    assert table_step(run, "sales", None) is first
+    assert len(read) == before
+    table_step(run, "sales", "ada")  # a person's memory is another, of the same rows
+    assert len(read) == before
+    keep_trial(run, Trials(lambda *_: "reject")(run, [made]))
+    assert [one.state for one in (*first.to_prove, *table_step(run, "sales", None).to_prove)] == ["due", "waits"]
 
 
 def test_what_is_inconclusive_is_tried_again(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from planopt_assets.loop.maintaining.remembering import memory
 from planopt_assets.loop.maintaining.table_steps import maintain_step_of
 from planopt_assets.loop.maintaining.trial_cpu import trial_cpu
 from planopt_assets.loop.run import Run, StageResult
-from planopt_assets.loop.table_standing import table_standings
+from planopt_assets.loop.table_standing import tables_of
 from planopt_assets.maintain.markdown import verdict_markdown, verdict_numbers
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
 
@@ -117,12 +117,23 @@ def _try(run: Run, proposals: Sequence[LayoutProposal], *, who: str | None) -> t
 
 
 def table_step(run: Run, table: str, who: str | None) -> MaintainStep:
-    """What this stage has to do for a table, as `planopt plan` tells it for automation (`who` is None)."""
-    snapshot, by_hand = run.snapshot, who is not None
-    standings = snapshot.once("table_standings", lambda: table_standings(run.workload, snapshot, run.workspace.pins))
-    if table not in standings:  # it is known by its catalog alone, and was never looked at
-        return nothing_proposed(Permission(run.workload.table(table), run.workload.mode, by_hand=by_hand))
-    return maintain_step_of(run.workload, snapshot, run.standings(), standings[table], by_hand=by_hand)
+    """What this stage has to do for a table, as `planopt plan` tells it for automation (`who` is None).
+
+    Computed once per snapshot: a trial or a change is stored, so the next question is answered anew. Where nobody asked
+    for trials, no store and no log is read.
+    """
+    by_hand = who is not None
+    allowed = Permission(run.workload.table(table), run.workload.mode, by_hand=by_hand)
+    if allowed.off():
+        return nothing_proposed(allowed)
+    return run.snapshot.once(f"maintain_step:{table}:{by_hand}", lambda: _table_step(run, table, allowed))
+
+
+def _table_step(run: Run, table: str, allowed: Permission) -> MaintainStep:
+    standing = tables_of(run).get(table)
+    if standing is None:  # it is known by its catalog alone, and was never looked at
+        return nothing_proposed(allowed)
+    return maintain_step_of(run.workload, run.snapshot, run.standings(), standing, by_hand=allowed.by_hand)
 
 
 def _recovered(run: Run, table: str) -> StageResult | None:
