@@ -148,6 +148,4 @@ def _held(one: OpenLayout, due: Sequence[LayoutProposal], standing: TableStandin
 
 def _for_a_person(one: OpenLayout) -> str:
     verdict = one.known.verdict if one.known else None
-    if verdict is not None and verdict.subset:
-        return f"it was tried on {verdict.subset} only: that is for a person to decide"
-    return for_a_person(one.proposal.action)
+    return for_a_person(one.proposal.action, verdict.subset if verdict else "")

@@ -15,9 +15,9 @@ from planopt_assets.errors import (
     TableReplaced,
     TableUnreadable,
 )
-from planopt_assets.loop.maintain_step import NO_LAYOUT, MaintainStep, OpenLayout, Permission, nothing_proposed
+from planopt_assets.loop.maintain_step import NO_LAYOUT, STAGE, MaintainStep, OpenLayout, Permission, nothing_proposed
 from planopt_assets.loop.maintaining.apply import apply_layout, recover
-from planopt_assets.loop.maintaining.layout_trial import STAGE, Tried, try_layouts
+from planopt_assets.loop.maintaining.layout_trial import Tried, try_layouts
 from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.maintaining.remembering import memory
 from planopt_assets.loop.maintaining.table_steps import maintain_step_of
