@@ -182,7 +182,7 @@ def _table(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
         one, words = found, ""
         if one.state == "due":
             if no_trials := run.no_trials:
-                return StageResult(table, False, no_trials)
+                return _result(run, table, "; ".join([*said, no_trials]), verdict=last)
             tried, words = _try(run, [one.proposal], who=who)
             one = _after_trial(run, one, who) if tried else one
         verdict = one.known.verdict if one.known else None
@@ -228,9 +228,21 @@ def _unfinished(run: Run, table: str) -> list[LayoutProposal]:
 def _result(
     run: Run, table: str, words: str, *, verdict: LayoutVerdict | None = None, action: MaintenanceAction | None = None
 ) -> StageResult:
+    """Changed is a table with a new verdict too, whatever it says: Dagster shows what is changed."""
+    made = _made_now(run, table)
+    changed = action is not None or bool(made)
+    if made and (verdict is None or verdict.id not in made):  # tried together with other tables, or before this one
+        verdict = list(made.values())[-1]
     numbers: dict[str, int | float] = verdict_numbers(verdict) if verdict else {}
     if action is not None:
         told = {"files_before": action.files_before, "files_after": action.files_after}
         numbers |= {name: value for name, value in told.items() if value is not None}
-    markdown = verdict_markdown(verdict, trial_cpu(run.snapshot, verdict)) if verdict else ""
-    return StageResult(table, action is not None, words, numbers, markdown)
+    # Trials are many rows: those of an old verdict are not read again every night.
+    markdown = verdict_markdown(verdict, trial_cpu(run.snapshot, verdict) if changed else {}) if verdict else ""
+    return StageResult(table, changed, words, numbers, markdown)
+
+
+def _made_now(run: Run, table: str) -> dict[str, LayoutVerdict]:
+    """The verdicts on a table's layouts that this run has made, by id."""
+    standing = tables_of(run).get(table)
+    return {v.id: v for v in standing.verdicts if v.stamp.run_id == run.run_id} if standing else {}
