@@ -60,11 +60,18 @@ class Read:
 
     @property
     def layouts(self) -> tuple[Any, ...]:
-        """What planopt has put on tables, and nobody took back."""
+        """All that planopt has ever put on tables, and nobody took back."""
         from planopt_assets.loop.laid_out import laid_out
 
         found: tuple[Any, ...] = self.snapshot.once("laid_out", lambda: laid_out(self.snapshot))
         return found
+
+    @property
+    def layouts_on_tables(self) -> list[Any]:
+        """Of these, what is on the tables now."""
+        from planopt_assets.loop.laid_out import on_tables, seen_table_ids
+
+        return on_tables(self.layouts, seen_table_ids(self.snapshot)) if self.layouts else []
 
     def gates(self, queries: list[str]) -> dict[str, dict[str, Any]]:
         """The answer of each gate for each of these queries, from stored rows."""
@@ -163,11 +170,12 @@ def write_html(found: Read, output: Path | None = None, *, unless_shown: bool = 
     from planopt_assets.store.writable import not_writable
 
     path = output or report_of(found.workload)
-    content = made_of(found.workload, found.snapshot, found.standings, found.layouts)
+    layouts = found.layouts_on_tables
+    content = made_of(found.workload, found.snapshot, found.standings, layouts)
     if unless_shown and shows(path, content):
         return path
     try:
-        return write_report(found.workload, found.standings, path, content, found.layouts)
+        return write_report(found.workload, found.standings, path, content, layouts)
     except OSError as error:
         raise not_writable(path, "the report") from error
 

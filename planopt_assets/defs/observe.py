@@ -19,7 +19,7 @@ def observe_assets(location: CodeLocation) -> dg.AssetsDefinition:
         observe,
         deps=deps,
         descriptions={
-            "plan_artifacts": "Every look at a query as original: plans, what they depend on, digest of the result.",
+            "plan_artifacts": "Each query observed without a policy: plans, what they depend on, digest of the result.",
             "plan_nodes": "Every operator of Spark's plans: estimated and actual rows, and how wrong the estimate was.",
             "runtime_counters": "What every execution cost in time, bytes, tasks: looks, trials, your own jobs.",
             "scan_outcomes": "What every scan of a table could skip, what it skipped, and why not more.",

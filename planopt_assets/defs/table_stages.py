@@ -17,7 +17,7 @@ from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.stages.maintain import maintain
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.table_gates import DESCRIPTION, TABLE_READY, table_ready
-from planopt_assets.loop.table_standing import asked_tables, table_standings
+from planopt_assets.loop.table_standing import asked_tables, table_standings, tables_of
 from planopt_assets.model.gate import Gate
 
 WATCHED = "table_readiness"
@@ -166,5 +166,5 @@ def tables_asked(run: Run) -> list[str]:
 
 
 def _gates(run: Run, tables: Sequence[str]) -> dict[str, Gate]:
-    standings = table_standings(run.workload, run.snapshot, run.workspace.pins)
+    standings = tables_of(run)
     return {table: table_ready(standings.get(table)) for table in tables}

@@ -154,6 +154,4 @@ def _for_a_person(one: OpenLayout, actions: Sequence[MaintenanceAction]) -> str:
     if len(failed) >= ATTEMPTS:
         return f"it was tried {len(failed)} times on this version, the last time: {failed[-1].reason}"
     verdict = one.known.verdict if one.known else None
-    if verdict is not None and verdict.subset:
-        return f"it was tried on {verdict.subset} only: that is for a person to decide"
-    return for_a_person(one.proposal.action)
+    return for_a_person(one.proposal.action, verdict.subset if verdict else "")

@@ -15,6 +15,7 @@ from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PR
 
 if TYPE_CHECKING:
     from planopt_assets.engine.delta.pins import Pins
+    from planopt_assets.loop.run import Run
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.layout_verdict import LayoutVerdict
     from planopt_assets.model.maintenance_action import MaintenanceAction
@@ -136,6 +137,12 @@ def table_standings(workload: Workload, snapshot: Snapshot, pins: Pins) -> dict[
             tuple(actions.get(table.name, ())),
         )
     return found
+
+
+def tables_of(run: Run) -> dict[str, TableStanding]:
+    """The standings of a run's tables: computed once, until something is written."""
+    snapshot = run.snapshot
+    return snapshot.once("table_standings", lambda: table_standings(run.workload, snapshot, run.workspace.pins))
 
 
 def newest_observations(workload: Workload, snapshot: Snapshot) -> list[PlanArtifact]:

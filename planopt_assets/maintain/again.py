@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planopt_assets.maintain.layout_memory import MOVED
-from planopt_assets.model.layout_proposal import REWRITES, LayoutProposal
+from planopt_assets.model.layout_proposal import REWRITING, LayoutProposal
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
 
@@ -19,7 +19,7 @@ def still_applied(actions: Sequence[MaintenanceAction]) -> list[MaintenanceActio
 
 def is_laid_out(actions: Sequence[MaintenanceAction]) -> bool:
     """Whether planopt has written the table's files anew, so that there is a layout to keep."""
-    return any(a.action in REWRITES for a in still_applied(actions))
+    return any(a.action in REWRITING for a in still_applied(actions))
 
 
 def is_indexed(
@@ -29,7 +29,7 @@ def is_indexed(
 
     Worked: filters were written into 4 GB. At 5 GB they are there; at 7 GB most of the new files have none.
     """
-    done = [a for a in still_applied(actions) if a.action in REWRITES]
+    done = [a for a in still_applied(actions) if a.action in REWRITING]
     made = {p.id: p.columns for p in proposals}
     if not done or done[-1].action != "bloom" or made.get(done[-1].proposal_id) != proposal.columns:
         return False
@@ -39,7 +39,7 @@ def is_indexed(
 
 def with_lost_index(proposal: LayoutProposal, actions: Sequence[MaintenanceAction]) -> LayoutProposal:
     """The same rewrite; with a word to those who rely on bloom filters, where it leaves them out of the new files."""
-    done = [a for a in still_applied(actions) if a.action in REWRITES]
+    done = [a for a in still_applied(actions) if a.action in REWRITING]
     if not proposal.rewrites or proposal.action == "bloom" or not done or done[-1].action != "bloom":
         return proposal
     words = "files that it writes have no bloom filters; those are proposed again after it"

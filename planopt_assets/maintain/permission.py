@@ -34,14 +34,18 @@ def may_not_write(table: Table, mode: Mode, *, by_hand: bool, unknown_features: 
     return "", ""
 
 
-def for_a_person(action: LayoutAction) -> str:
-    """Why automation never does this, whatever the workload file allows; empty if it may.
+def for_a_person(action: LayoutAction, subset: str = "") -> str:
+    """Why automation never does this, whatever the workload file allows; empty if it may. `subset` is what was tried.
 
     >>> for_a_person("properties")
     'those who write to the table pay for it, and no trial measures them: that is for a person to decide'
+    >>> for_a_person("compact", "20 of 266 files")
+    'it was tried on 20 of 266 files only: that is for a person to decide'
     >>> for_a_person("checkpoint"), for_a_person("compact")
     ('', '')
     """
+    if subset:
+        return f"it was tried on {subset} only: that is for a person to decide"
     if action != "properties":
         return ""
     return "those who write to the table pay for it, and no trial measures them: that is for a person to decide"

@@ -54,7 +54,8 @@ def hazards(
     """Versions that planopt's evidence rests on and that may break: a warning within the horizon, else a note.
 
     Worked: version 4 was replaced by a compaction on Monday, and VACUUM may delete its files after 7 days. On Tuesday
-    that is 6 days ahead: a warning. With a retention of 30 days it is a note until it is 7 days ahead.
+    that is 6 days ahead: a warning. With a retention of 30 days a look on Tuesday gives a note. Time alone makes no
+    warning of it: only the next look at the table does, if it is within 7 days of the date.
     """
     if kept.files < SHORT_HOURS:
         yield ReadinessFinding(

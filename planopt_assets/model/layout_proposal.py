@@ -13,9 +13,9 @@ from planopt_assets.model.ids import content_id
 from planopt_assets.model.stamp import NOT_STORED, Stamp
 
 LayoutAction = Literal["compact", "zorder", "cluster", "statistics", "checkpoint", "properties", "bloom"]
-REWRITES: frozenset[LayoutAction] = frozenset({"compact", "zorder", "cluster", "bloom"})
+REWRITING: frozenset[LayoutAction] = frozenset({"compact", "zorder", "cluster", "bloom"})
 """Actions that write data files anew. The others write to the log alone."""
-PROVEN: frozenset[LayoutAction] = REWRITES | {"statistics"}
+PROVEN: frozenset[LayoutAction] = REWRITING | {"statistics"}
 """Actions that change what queries read: tried on a clone first. Of the others a measured query notices nothing."""
 EVERYWHERE: Final = {"only_where": ""}
 """Part of every id and row: a layout is one of the whole table. Without it stored ids would stop matching."""
@@ -125,7 +125,7 @@ class LayoutProposal:
 
     @property
     def rewrites(self) -> bool:
-        return self.action in REWRITES
+        return self.action in REWRITING
 
     @property
     def needs_proof(self) -> bool:

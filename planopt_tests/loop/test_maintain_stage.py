@@ -21,11 +21,12 @@ from planopt_assets.errors import MaintenanceFailed, MaintenanceRefused, TableRe
 from planopt_assets.loop.agenda import Agenda, agenda_of
 from planopt_assets.loop.maintaining.layout_trial import Tried, all_or_none
 from planopt_assets.loop.maintaining.readers import readers_word
+from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.maintaining.remembering import proven_verdict, readers
 from planopt_assets.loop.maintaining.table_steps import maintain_step_of
 from planopt_assets.loop.run import Run, StageResult, read_standings
 from planopt_assets.loop.stages import maintain as stage
-from planopt_assets.loop.stages.maintain import maintain
+from planopt_assets.loop.stages.maintain import maintain, table_step
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.table_standing import TableStanding, asked_tables, table_standings
@@ -190,6 +191,26 @@ def test_an_accepted_layout_is_applied_on_a_later_version_and_not_for_other_read
         proven_verdict(run_of(stricter, "person"), later, by_hand=True)
     maintained(monkeypatch, workload, "night-2", trials)
     assert (applied, len(trials.asked)) == (["sales"], 1)
+
+
+def test_a_step_is_computed_once_until_something_is_stored(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, run = propose(workload), run_of(workload, "night")
+    read: list[str] = []
+    reads = Snapshot.read
+
+    def counted(self: Snapshot, codec: Any, **wanted: Any) -> Any:
+        read.append(codec.table)
+        return reads(self, codec, **wanted)
+
+    monkeypatch.setattr(Snapshot, "read", counted)
+    first = table_step(run, "sales", None)
+    before = len(read)
+    assert table_step(run, "sales", None) is first
+    assert len(read) == before
+    table_step(run, "sales", "ada")  # a person's memory is another, of the same rows
+    assert len(read) == before
+    keep_trial(run, Trials(lambda *_: "reject")(run, [made]))
+    assert [one.state for one in (*first.to_prove, *table_step(run, "sales", None).to_prove)] == ["due", "waits"]
 
 
 def test_what_is_inconclusive_is_tried_again(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,6 +401,34 @@ def test_what_a_person_took_back_is_only_proposed(
     assert "ada took it back" in result.summary
     maintained(monkeypatch, workload, "day-2", trials, who="ada")
     assert applied == ["sales", "sales"]
+
+
+@pytest.mark.parametrize("outcome", ["accept", "reject", "inconclusive"])
+def test_a_table_is_changed_by_a_new_verdict_and_not_by_an_old_one(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, outcome: str
+) -> None:
+    by_hand = replace(workload, tables=tuple(replace(t, maintain="by_hand") for t in workload.tables))
+    read: list[str] = []
+    monkeypatch.setattr(stage, "trial_cpu", lambda _, verdict: read.append(verdict.id) or {})
+    propose(by_hand)
+    (new,) = maintained(monkeypatch, by_hand, "night-1", Trials(lambda *_: outcome))
+    assert (new.changed, read) == (True, ["ver-night-1-1-sales"])
+    assert new.markdown.startswith(f"**{outcome}**")
+    monkeypatch.setattr(Run, "no_trials", "no time is left")
+    (old,) = maintained(monkeypatch, by_hand, "night-2", Trials(lambda *_: outcome))
+    assert (old.changed, len(read)) == (False, 1)
+
+
+def test_a_verdict_is_shown_though_no_time_is_left_for_the_next_layout(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    propose(workload), propose(workload, action="zorder", columns=("shop",))
+    trials = Trials(lambda *_: "reject")
+    monkeypatch.setattr(Run, "no_trials", property(lambda _: "no time is left" if trials.asked else ""))
+    (result,) = maintained(monkeypatch, workload, "night-1", trials)
+    assert (result.changed, len(trials.asked)) == (True, 1)
+    assert "as told" in result.summary
+    assert result.summary.endswith("; no time is left")
 
 
 def test_layouts_that_are_not_accepted_together_are_stored_and_tried_alone_the_next_time(

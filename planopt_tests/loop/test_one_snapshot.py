@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planopt_assets.engine.workspace import Workspace
+from planopt_assets.loop import table_standing
 from planopt_assets.loop.agenda import agenda_of
 from planopt_assets.loop.gates import CHECKS, evaluate
 from planopt_assets.loop.run import Run, StageResult, read_standings
@@ -20,7 +22,7 @@ from planopt_assets.loop.stages.promote import promote
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.stages.replan import replan
 from planopt_assets.loop.stages.validate import validate
-from planopt_assets.loop.table_standing import table_standings
+from planopt_assets.loop.table_standing import table_standings, tables_of
 from planopt_assets.model.workload import Budgets, Query, Workload
 from planopt_assets.store import snapshot as snapshots
 from planopt_assets.store.codecs.deciding import DECISIONS
@@ -48,6 +50,7 @@ STAGES: dict[str, Callable[[Run], list[StageResult]]] = {
 def workload(tmp_path: Path) -> Workload:
     """A query and its tables with everything known: observed, decided on, looked at."""
     made = workload_of(make_tables(tmp_path, files=1, rows=5), [QUERY], mode="auto", budgets=Budgets(explore=0.0))
+    made = replace(made, tables=tuple(replace(t, maintain="auto") for t in made.tables))
     written = WrittenStore(made)
     written.observe(QUERY, "run-1")
     inputs = read_standings(made)["q"].input_fingerprint
@@ -78,6 +81,29 @@ def test_over_an_unchanged_run_each_stage_opens_a_table_at_most_once(workload: W
         assert not any(result.changed for result in stage(run)), name
         assert set(opened.values()) == {1}, (name, opened)
     assert not run.workspace.started
+
+
+@pytest.mark.parametrize(("mode", "may"), [("observe", "auto"), ("auto", "never")])
+def test_where_nobody_asked_for_trials_maintain_opens_no_table(
+    workload: Workload, opened: Counter[str], mode: Any, may: Any
+) -> None:
+    off = replace(workload, mode=mode, tables=tuple(replace(t, maintain=may) for t in workload.tables))
+    results = maintain(Run(Workspace(off, no_spark), "run-2"), ["sales", "shops"])
+    assert (len(results), opened) == (2, Counter())
+
+
+def test_readiness_and_its_gates_share_one_standing_of_the_tables(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(table_standing, "table_standings", lambda *_: asked.append("asked") or {})
+    run = Run(Workspace(workload, no_spark), "run-2")
+    readiness(run, ["sales"])
+    tables_of(run), tables_of(run)
+    assert asked == ["asked"]
+    run.store.refresh()
+    tables_of(run)
+    assert len(asked) == 2
 
 
 def test_all_gates_are_answered_from_the_snapshot_that_the_stage_read(workload: Workload, opened: Counter[str]) -> None:

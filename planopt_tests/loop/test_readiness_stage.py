@@ -230,9 +230,9 @@ def test_a_stored_index_is_not_tried_once_it_is_no_longer_allowed(workload: Work
     bloom = LayoutProposal("sales", pinned.table_id, pinned.version, "bloom", columns=("id",), reason="lookups")
     allowed = Run(Workspace(with_index(workload, True), no_spark), "run-2")
     allowed.append("propose", {PROPOSALS: [bloom]})
-    (found,) = table_step(allowed, "sales", None).layouts
+    (found,) = table_step(allowed, "sales", "ada").layouts
     assert found.proposal == bloom
-    assert table_step(Run(Workspace(workload, no_spark), "run-3"), "sales", None).layouts == ()
+    assert table_step(Run(Workspace(workload, no_spark), "run-3"), "sales", "ada").layouts == ()
 
 
 def test_what_was_applied_is_no_longer_proposed(workload: Workload) -> None:

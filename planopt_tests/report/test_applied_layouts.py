@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planopt_assets.loop.laid_out import LaidOut, by_runs
+from planopt_assets.loop.laid_out import LaidOut, by_runs, on_tables
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
 from planopt_assets.model.stamp import Stamp
@@ -63,11 +63,37 @@ def test_only_what_a_run_did_itself_is_shown_at_its_end(capsys: pytest.CaptureFi
     assert capsys.readouterr().out == ""
 
 
+def done(number: int, action: str, table_id: str = "t", words: str = "") -> LaidOut:
+    reason = words or f"{action} orders"
+    return LaidOut(MaintenanceAction(f"mnt-{number}", "orders", table_id, action, "applied", reason, f"lay_{number}"))
+
+
+def numbers(layouts: list[LaidOut]) -> list[str]:
+    return [one.action.id[4:] for one in layouts]
+
+
+def test_on_a_table_is_its_last_rewrite_and_what_came_after_it() -> None:
+    actions = ["compact", "statistics", "checkpoint", "zorder", "checkpoint", "statistics", "checkpoint"]
+    layouts = [done(number, action) for number, action in enumerate(actions)]
+    assert numbers(on_tables([*layouts, CHECKPOINT], {})) == ["3", "5", "6", "2"]
+    assert numbers(on_tables(layouts[1:3], {})) == ["1", "2"]  # it was never rewritten
+    several = [done(n, "statistics", words=f"collect statistics of {n}") for n in (1, 2)]
+    assert numbers(on_tables(several, {})) == ["1", "2"]
+
+
+def test_what_was_done_to_a_table_that_was_replaced_is_not_on_the_new_one() -> None:
+    layouts = [done(0, "zorder"), done(1, "checkpoint", "new"), done(2, "checkpoint", "new")]
+    assert numbers(on_tables(layouts, {"orders": "new"})) == ["2"]
+    assert numbers(on_tables(layouts, {})) == ["2"]
+    assert on_tables(layouts, {"orders": "newer"}) == []
+
+
 def test_the_report_has_a_section_of_layouts_where_there_are_any(tmp_path: Path) -> None:
     workload = Workload("w", Path("planopt.yaml"), "store", (), ())
     nasty = replace(MERGED, verdict=replace(VERDICT, reason="<script>"))
     page = write_report(workload, {}, tmp_path / "a.html", layouts=[nasty, CHECKPOINT]).read_text(encoding="utf-8")
     assert "<h2>Layouts on tables</h2>" in page
+    assert "<th>break-even</th>" in page
     for words in ("266 → 4", "210.5 MB", "9.8 s", "5.2 s", "break-even after 1.9 days", "&lt;script&gt;", "parts"):
         assert words in page
     assert "Layouts" not in write_report(workload, {}, tmp_path / "b.html").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from planopt_assets.engine.delta.pins import pinned
 from planopt_assets.engine.delta.rewriting import rewrite
 from planopt_assets.engine.execution.block_cpu import with_cpu
 from planopt_assets.errors import LayoutNotTried
+from planopt_assets.loop.maintain_step import STAGE
 from planopt_assets.loop.maintaining.layout_experiment import LayoutExperiment, Measured, Subject
 from planopt_assets.loop.maintaining.measured_reads import measured_read
 from planopt_assets.loop.maintaining.readers import Asked, Readers, readers_word
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from planopt_assets.maintain.subset import Subset
     from planopt_assets.model.layout_proposal import LayoutProposal
     from planopt_assets.model.verdict import Judgement
-
-STAGE = "maintain"
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,12 +99,15 @@ def _cannot_run(standing: Standing) -> str:
 
 
 def memory_of(workload: Workload, snapshot: Snapshot, readers: Readers, table: str) -> LayoutMemory:
-    """What is stored of a table's layouts, for its readers as they are now."""
-    return LayoutMemory(
-        readers_word(workload, readers, table),
-        {p.id: p for p in snapshot.read(PROPOSALS, table=table)},
-        snapshot.read(LAYOUT_VERDICTS, table=table),
-        snapshot.read(ACTIONS, table=table),
+    """What is stored of a table's layouts, for its readers as they are now; read once per snapshot and table."""
+    return snapshot.once(
+        f"layout_memory:{table}",
+        lambda: LayoutMemory(
+            readers_word(workload, readers, table),
+            {p.id: p for p in snapshot.read(PROPOSALS, table=table)},
+            snapshot.read(LAYOUT_VERDICTS, table=table),
+            snapshot.read(ACTIONS, table=table),
+        ),
     )
 
 

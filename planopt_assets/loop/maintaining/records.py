@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planopt_assets.loop.maintain_step import STAGE
 from planopt_assets.store.codecs.deciding import EDGES
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_TRIALS, LAYOUT_VERDICTS
 from planopt_assets.store.codecs.observing import EXECUTIONS
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from planopt_assets.loop.run import Run
     from planopt_assets.model.maintenance_action import MaintenanceAction
 
-STAGE = "maintain"
 NO_QUERY = ""  # the subject is a table
 
 

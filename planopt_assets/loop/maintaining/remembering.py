@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.errors import MaintenanceRefused
 from planopt_assets.loop.maintaining.readers import Readers, memory_of, readers_of
+from planopt_assets.maintain.permission import for_a_person
 
 if TYPE_CHECKING:
     from planopt_assets.loop.run import Run
@@ -30,10 +31,6 @@ def proven_verdict(run: Run, proposal: LayoutProposal, *, by_hand: bool) -> Layo
     if found.state != "proven" or found.verdict is None:
         why = "the layout was never tried" if found.verdict is None else f"it is not proven: {found.why}"
         raise MaintenanceRefused(why, where=where, fix=fix)
-    if found.verdict.subset and not by_hand:
-        raise MaintenanceRefused(
-            f"it was tried on {found.verdict.subset} only: that is for a person to decide",
-            where=where,
-            fix=f"planopt maintain {proposal.table} --apply",
-        )
+    if not by_hand and (why := for_a_person(proposal.action, found.verdict.subset)):
+        raise MaintenanceRefused(why, where=where, fix=f"planopt maintain {proposal.table} --apply")
     return found.verdict

@@ -15,15 +15,15 @@ from planopt_assets.errors import (
     TableReplaced,
     TableUnreadable,
 )
-from planopt_assets.loop.maintain_step import NO_LAYOUT, MaintainStep, OpenLayout, Permission, nothing_proposed
+from planopt_assets.loop.maintain_step import NO_LAYOUT, STAGE, MaintainStep, OpenLayout, Permission, nothing_proposed
 from planopt_assets.loop.maintaining.apply import apply_layout, recover
-from planopt_assets.loop.maintaining.layout_trial import STAGE, Tried, try_layouts
+from planopt_assets.loop.maintaining.layout_trial import Tried, try_layouts
 from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.maintaining.remembering import memory
 from planopt_assets.loop.maintaining.table_steps import maintain_step_of
 from planopt_assets.loop.maintaining.trial_cpu import trial_cpu
 from planopt_assets.loop.run import Run, StageResult
-from planopt_assets.loop.table_standing import table_standings
+from planopt_assets.loop.table_standing import tables_of
 from planopt_assets.maintain.markdown import verdict_markdown, verdict_numbers
 from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
 
@@ -117,12 +117,23 @@ def _try(run: Run, proposals: Sequence[LayoutProposal], *, who: str | None) -> t
 
 
 def table_step(run: Run, table: str, who: str | None) -> MaintainStep:
-    """What this stage has to do for a table, as `planopt plan` tells it for automation (`who` is None)."""
-    snapshot, by_hand = run.snapshot, who is not None
-    standings = snapshot.once("table_standings", lambda: table_standings(run.workload, snapshot, run.workspace.pins))
-    if table not in standings:  # it is known by its catalog alone, and was never looked at
-        return nothing_proposed(Permission(run.workload.table(table), run.workload.mode, by_hand=by_hand))
-    return maintain_step_of(run.workload, snapshot, run.standings(), standings[table], by_hand=by_hand)
+    """What this stage has to do for a table, as `planopt plan` tells it for automation (`who` is None).
+
+    Computed once per snapshot: a trial or a change is stored, so the next question is answered anew. Where nobody asked
+    for trials, no store and no log is read.
+    """
+    by_hand = who is not None
+    allowed = Permission(run.workload.table(table), run.workload.mode, by_hand=by_hand)
+    if allowed.off():
+        return nothing_proposed(allowed)
+    return run.snapshot.once(f"maintain_step:{table}:{by_hand}", lambda: _table_step(run, table, allowed))
+
+
+def _table_step(run: Run, table: str, allowed: Permission) -> MaintainStep:
+    standing = tables_of(run).get(table)
+    if standing is None:  # it is known by its catalog alone, and was never looked at
+        return nothing_proposed(allowed)
+    return maintain_step_of(run.workload, run.snapshot, run.standings(), standing, by_hand=allowed.by_hand)
 
 
 def _recovered(run: Run, table: str) -> StageResult | None:
@@ -171,7 +182,7 @@ def _table(run: Run, table: str, *, who: str | None, apply: bool) -> StageResult
         one, words = found, ""
         if one.state == "due":
             if no_trials := run.no_trials:
-                return StageResult(table, False, no_trials)
+                return _result(run, table, "; ".join([*said, no_trials]), verdict=last)
             tried, words = _try(run, [one.proposal], who=who)
             one = _after_trial(run, one, who) if tried else one
         verdict = one.known.verdict if one.known else None
@@ -217,9 +228,21 @@ def _unfinished(run: Run, table: str) -> list[LayoutProposal]:
 def _result(
     run: Run, table: str, words: str, *, verdict: LayoutVerdict | None = None, action: MaintenanceAction | None = None
 ) -> StageResult:
+    """Changed is a table with a new verdict too, whatever it says: Dagster shows what is changed."""
+    made = _made_now(run, table)
+    changed = action is not None or bool(made)
+    if made and (verdict is None or verdict.id not in made):  # tried together with other tables, or before this one
+        verdict = list(made.values())[-1]
     numbers: dict[str, int | float] = verdict_numbers(verdict) if verdict else {}
     if action is not None:
         told = {"files_before": action.files_before, "files_after": action.files_after}
         numbers |= {name: value for name, value in told.items() if value is not None}
-    markdown = verdict_markdown(verdict, trial_cpu(run.snapshot, verdict)) if verdict else ""
-    return StageResult(table, action is not None, words, numbers, markdown)
+    # Trials are many rows: those of an old verdict are not read again every night.
+    markdown = verdict_markdown(verdict, trial_cpu(run.snapshot, verdict) if changed else {}) if verdict else ""
+    return StageResult(table, changed, words, numbers, markdown)
+
+
+def _made_now(run: Run, table: str) -> dict[str, LayoutVerdict]:
+    """The verdicts on a table's layouts that this run has made, by id."""
+    standing = tables_of(run).get(table)
+    return {v.id: v for v in standing.verdicts if v.stamp.run_id == run.run_id} if standing else {}

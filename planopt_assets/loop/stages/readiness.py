@@ -16,7 +16,7 @@ from planopt_assets.delta.table_sample import table_sample
 from planopt_assets.engine.delta.protocol import readable, writable
 from planopt_assets.errors import TableUnreachable, TableUnreadable
 from planopt_assets.loop.run import Run, StageResult
-from planopt_assets.loop.table_standing import STAGE, TableStanding, table_standings
+from planopt_assets.loop.table_standing import STAGE, TableStanding, tables_of
 from planopt_assets.maintain.again import is_indexed, is_laid_out, proposed_again, with_lost_index
 from planopt_assets.maintain.growth import growth
 from planopt_assets.maintain.index import index_proposal
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def readiness(run: Run, tables: Sequence[str]) -> list[StageResult]:
     """One readiness row for each of these tables that changed, with its proposals. Others cost a listing of the log."""
     run.store.refresh()
-    standings = table_standings(run.workload, run.snapshot, run.workspace.pins)
+    standings = tables_of(run)
     found: list[TableReadiness] = []
     proposed: list[LayoutProposal] = []
     lineage: list[Edge] = []
