@@ -17,7 +17,7 @@ from planopt_assets.loop.run import Run, StageResult
 from planopt_assets.loop.stages.maintain import maintain
 from planopt_assets.loop.stages.readiness import readiness
 from planopt_assets.loop.table_gates import DESCRIPTION, TABLE_READY, table_ready
-from planopt_assets.loop.table_standing import asked_tables, table_standings, tables_of
+from planopt_assets.loop.table_standing import asked_tables, tables_of
 from planopt_assets.model.gate import Gate
 
 WATCHED = "table_readiness"
@@ -161,8 +161,7 @@ def tables_asked(run: Run) -> list[str]:
     """
     if not run.named:
         return [t.name for t in run.workload.tables]
-    standings = table_standings(run.workload, run.snapshot, run.workspace.pins)
-    return [t.table for t in asked_tables(standings, run.named, run.named)]
+    return [t.table for t in asked_tables(tables_of(run), run.named, run.named)]
 
 
 def _gates(run: Run, tables: Sequence[str]) -> dict[str, Gate]:
