@@ -33,12 +33,13 @@ def workload_of(
 
 
 def _over_the_demo(queries: Queries, folder: Path, scale: float, note: Callable[[str], None]) -> Workload:
-    """The demo's queries, or the 22 of TPC-H over the same tables."""
+    """The demo's queries, or the 22 of TPC-H over the same tables, with the demo's memory and else Spark's defaults."""
     chosen = load_workload(prepare(folder / f"data-{scale:g}", scale, note))
     if queries == "demo":
         return chosen
     tpch = (Query(q, sql=adapted(q, text), runs_per_day=RUNS_PER_DAY) for q, text in texts("tpch").items())
-    return replace(chosen, queries=tuple(tpch))
+    memory = tuple((name, value) for name, value in chosen.spark_settings if name == "spark.driver.memory")
+    return replace(chosen, queries=tuple(tpch), spark_settings=memory)
 
 
 def _tpcds(folder: Path, scale: float, note: Callable[[str], None]) -> Workload:

@@ -29,6 +29,15 @@ def test_tpcds_has_all_its_queries_over_all_its_tables(tmp_path: Path) -> None:
     assert (found.mode, found.budgets.per_run) == ("auto", 60)
 
 
+def test_tpch_runs_with_the_demos_memory_and_none_of_its_other_settings(tmp_path: Path) -> None:
+    """What the demo does for small data would be no default of Spark's."""
+    (tmp_path / "data-0.01" / "data").mkdir(parents=True)
+    (tmp_path / "data-0.01" / "data" / ".scale").write_text("0.01")  # so that no data is written
+    tpch, demo = (workload_of(queries, 0.01, tmp_path, (), 60, lambda _: None) for queries in ("tpch", "demo"))
+    assert [name for name, _ in tpch.spark_settings] == ["spark.driver.memory"]
+    assert set(tpch.spark_settings) < set(demo.spark_settings)
+
+
 def test_some_queries_can_be_chosen(tmp_path: Path) -> None:
     found = workload_of("tpcds", 0.01, folder_with_tables(tmp_path), ("tpcds_q96", "tpcds_q03"), 60, lambda _: None)
     assert [q.id for q in found.queries] == ["tpcds_q03", "tpcds_q96"]
