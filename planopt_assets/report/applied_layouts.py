@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planopt_assets.maintain.quantities import in_seconds, megabytes, number, pay_back, seconds
+from planopt_assets.report.maintenance_actions import action_facts
 from planopt_assets.report.terminal import console
 
 if TYPE_CHECKING:
     from planopt_assets.loop.laid_out import LaidOut
 
+_AS_IN_WHY = ("files_before", "files_after", "bytes_before", "bytes_after", "bytes_rewritten", "took_s")
+
 
 def layout_facts(layout: LaidOut) -> dict[str, Any]:
     """One object per layout, as `planopt run --json` prints it. Unknown is null; saving and break-even are measured."""
     action, verdict = layout.action, layout.verdict
+    told = action_facts(action)
     return {
         "table": action.table,
         "action": action.action,
@@ -22,18 +26,13 @@ def layout_facts(layout: LaidOut) -> dict[str, Any]:
         "action_id": action.id,
         "verdict_id": verdict.id if verdict else None,
         "version": action.version_after,
-        "files_before": action.files_before,
-        "files_after": action.files_after,
-        "bytes_before": action.bytes_before,
-        "bytes_after": action.bytes_after,
-        "bytes_rewritten": action.bytes_rewritten,
-        "took_s": in_seconds(action.took_ns),
-        "rewrite_cpu_s": in_seconds(action.cpu_ns),
+        **{name: told[name] for name in _AS_IN_WHY},
+        "rewrite_cpu_s": told["cpu_s"],
         "saving_cpu_s_per_day": in_seconds(verdict.saving_cpu_ns_per_day) if verdict else None,
         "break_even_days": verdict.break_even_days if verdict else None,
         "subset": verdict.subset or None if verdict else None,
         "reason": verdict.reason if verdict else None,
-        "undo": action.undo or None,
+        "undo": told["undo"],
     }
 
 

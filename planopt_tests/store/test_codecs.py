@@ -38,8 +38,8 @@ from planopt_assets.store.codecs import deciding, maintaining, observing
 from planopt_assets.store.codecs.codec import STAMP, Codec, Joined
 from planopt_assets.store.codecs.forms import Lazy
 from planopt_assets.store.schemas import SCHEMA_VERSION, TABLES
-from planopt_assets.store.schemas.since import FIRST, LATER, unknown_at
 from planopt_tests.store import nouns
+from planopt_tests.store.schema_history import FIRST, LATER, unknown_at
 
 pytestmark = pytest.mark.fast
 
@@ -144,7 +144,9 @@ def test_the_record_of_versions_has_every_column() -> None:
     for name, schema in TABLES.items():
         first, count = FIRST[name]
         later = [column for columns in LATER.get(name, {}).values() for column in columns]
-        assert count + len(later) == len(schema.names), f"{name}: the new columns go into store/schemas/since.py"
+        assert count + len(later) == len(schema.names), (
+            f"{name}: the new columns go into planopt_tests/store/schema_history.py"
+        )
         assert set(later) <= set(schema.names)
         assert all(first < version <= SCHEMA_VERSION for version in LATER.get(name, {}))
     assert FIRST.keys() == TABLES.keys()

@@ -1,7 +1,7 @@
 """Which column came with which schema version: what a row of an older planopt cannot have, and is null.
 
 A new column gets its line here; a test compares this record with the schemas. Every noun decodes from the rows of every
-version (`planopt_tests/store/test_codecs.py`).
+version (`test_codecs.py`).
 """
 
 from __future__ import annotations
