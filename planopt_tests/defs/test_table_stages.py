@@ -13,7 +13,7 @@ from planopt_assets.defs.table_stages import maintain_op, readiness_assets, tabl
 from planopt_assets.loop.stages import maintain as stage
 from planopt_assets.workload import load_workload
 from planopt_tests.conftest import make_tables, write_workload_file
-from planopt_tests.loop.test_maintain_stage import Observed, Trials, propose
+from planopt_tests.loop.scripted_layouts import Observed, Trials, propose
 
 pytestmark = pytest.mark.fast
 

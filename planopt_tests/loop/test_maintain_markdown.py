@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -17,14 +18,17 @@ from planopt_assets.loop.stages.maintain import maintain
 from planopt_assets.model.layout_verdict import LayoutTrial, LayoutVerdict, MeasuredRead
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.workload import Workload
-from planopt_tests.loop.test_maintain_stage import propose, run_of, workload
+from planopt_tests.loop.scripted_layouts import laid_out_by_automation, propose, run_of
 from planopt_tests.measured import counters
 
 pytestmark = pytest.mark.fast
 
-__all__ = ["workload"]  # the fixture
-
 IN_FORCE = "pol_0123456789abcdef"
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    return laid_out_by_automation(tmp_path)
 
 
 def executions(proposal_id: str) -> Iterator[LayoutTrial]:

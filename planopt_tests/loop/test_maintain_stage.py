@@ -5,156 +5,48 @@ The trial itself is scripted: `Trials` answers in place of clones and an experim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
 
-from planopt_assets.defs.table_stages import tables_asked
-from planopt_assets.engine.delta.pins import Pins
-from planopt_assets.engine.workspace import Workspace
-from planopt_assets.errors import MaintenanceFailed, MaintenanceRefused, TableReplaced, TableUnreadable
-from planopt_assets.loop.agenda import Agenda, agenda_of
-from planopt_assets.loop.maintaining.layout_trial import Tried, all_or_none
-from planopt_assets.loop.maintaining.readers import readers_word
+from planopt_assets.errors import MaintenanceRefused, TableReplaced, TableUnreadable
+from planopt_assets.loop.maintaining.layout_trial import all_or_none
 from planopt_assets.loop.maintaining.records import keep_trial
 from planopt_assets.loop.maintaining.remembering import proven_verdict, readers
-from planopt_assets.loop.maintaining.table_steps import maintain_step_of
-from planopt_assets.loop.run import Run, StageResult, read_standings
+from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages import maintain as stage
-from planopt_assets.loop.stages.maintain import maintain, table_step
-from planopt_assets.loop.stages.readiness import readiness
-from planopt_assets.loop.standing import Standing
-from planopt_assets.loop.table_standing import TableStanding, asked_tables, table_standings
-from planopt_assets.model.layout_proposal import ExpectedRead, LayoutProposal
+from planopt_assets.loop.stages.maintain import table_step
 from planopt_assets.model.layout_verdict import LayoutVerdict
 from planopt_assets.model.maintenance_action import MaintenanceAction
 from planopt_assets.model.workload import Maintenance, Query, Workload
-from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS, PROPOSALS
+from planopt_assets.store.codecs.maintaining import ACTIONS, LAYOUT_VERDICTS
 from planopt_assets.store.snapshot import Snapshot
-from planopt_tests.conftest import make_tables, workload_of
-from planopt_tests.no_spark import no_spark
-from planopt_tests.store.written import WrittenStore
+from planopt_tests.loop.scripted_layouts import (
+    ONE,
+    TWO,
+    Observed,
+    Trials,
+    append,
+    applying,
+    laid_out_by_automation,
+    maintained,
+    propose,
+    run_of,
+)
 
 pytestmark = pytest.mark.fast
-
-ONE = Query("q1", sql="SELECT shop FROM sales", runs_per_day=96.0)
-TWO = Query("q2", sql="SELECT id FROM sales", runs_per_day=2.0)
-Tables = tuple[str, ...]
-
-
-class Observed(WrittenStore):
-    """Observations of one of several queries."""
-
-    def __init__(self, workload: Workload, query: Query, run_id: str) -> None:
-        super().__init__(replace(workload, tables=tuple(t for t in workload.tables if t.name == "sales")))
-        self._query_id = query.id
-        self.observe(query, run_id)
-
-    def append(self, table: str, row: dict[str, Any], **how: Any) -> dict[str, Any]:
-        return super().append(table, {**row, "query_id": self._query_id}, **how)
-
-
-class Worked(Exception):
-    """The stage began to work."""
-
-
-PERMISSIONS = [(mode, maintain) for mode in ("observe", "advise", "auto") for maintain in ("never", "by_hand", "auto")]
-"""Each mode of a workload with each `maintain` of a table."""
-
-
-class Trials:
-    """What a trial of layouts comes to, by the tables and the action; and which were asked for."""
-
-    def __init__(self, told: Any) -> None:
-        self._told = told
-        self.asked: list[tuple[Tables, str]] = []
-
-    def __call__(self, run: Run, proposals: Sequence[LayoutProposal]) -> Tried:
-        tables = tuple(p.table for p in proposals)
-        self.asked.append((tables, proposals[0].action))
-        answer = self._told(tables, proposals[0].action)
-        if isinstance(answer, Exception):
-            raise answer
-        outcomes = [answer] * len(tables) if isinstance(answer, str) else answer
-        together = tuple(p.layout_id for p in proposals) if len(proposals) > 1 else ()
-        return Tried(
-            tuple(
-                LayoutVerdict(
-                    f"ver-{run.run_id}-{len(self.asked)}-{p.table}",
-                    *(p.id, p.table, p.table_id, p.version, outcome, "as told", True),
-                    files_before=p.files_before,
-                    bytes_before=p.bytes_before,
-                    layout_id=p.layout_id,
-                    readers=readers_word(run.workload, readers(run), p.table),
-                    together=together,
-                    error_spent=0.01,
-                )
-                for p, outcome in zip(proposals, outcomes, strict=True)
-            ),
-            (),
-        )
 
 
 @pytest.fixture
 def workload(tmp_path: Path) -> Workload:
-    """`sales`, read by both queries, and `shops`; both may be laid out by automation."""
-    made = workload_of(make_tables(tmp_path, files=2, rows=5), [ONE, TWO], mode="auto")
-    made = replace(made, tables=tuple(replace(t, maintain="auto") for t in made.tables))
-    Observed(made, ONE, "run-1"), Observed(made, TWO, "run-2")
-    return made
-
-
-def run_of(workload: Workload, name: str) -> Run:
-    return Run(Workspace(workload, no_spark), name)
-
-
-def propose(workload: Workload, table: str = "sales", action: Any = "compact", **more: Any) -> LayoutProposal:
-    run = run_of(workload, f"propose-{table}-{action}")
-    pinned = next(t for t in run.workspace.tables if t.name == table)
-    read = (ExpectedRead("q1", 96.0, 40, 4_000, 1, 4_000, more.pop("saves", 1_000)),)
-    known: dict[str, Any] = {"files_before": 40, "bytes_before": 4_000, "expected": read, "reason": "small", **more}
-    made = LayoutProposal(table, pinned.table_id, pinned.version, action, **known)
-    run = run_of(workload, f"propose-{made.id}")
-    run.append("propose", {PROPOSALS: [made]})
-    return made
+    return laid_out_by_automation(tmp_path)
 
 
 @pytest.fixture
 def applied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The layouts that were put on their tables."""
-    done: list[str] = []
-
-    def apply(run: Run, proposal: LayoutProposal, *, who: str | None) -> MaintenanceAction:
-        if proposal.needs_proof:
-            proven_verdict(run, proposal, by_hand=who is not None)
-        done.append(proposal.table)
-        action = MaintenanceAction(
-            *(f"mnt-{run.run_id}-{proposal.table}", proposal.table, proposal.table_id, proposal.action, "applied", ""),
-            proposal_id=proposal.id,
-        )
-        run.append(f"maintain:{proposal.table}", {ACTIONS: [action]})
-        return action
-
-    monkeypatch.setattr(stage, "apply_layout", apply)
-    monkeypatch.setattr(stage, "recover", lambda *_: None)
-    return done
-
-
-def maintained(
-    monkeypatch: pytest.MonkeyPatch, workload: Workload, name: str, trials: Trials, *tables: str, **how: Any
-) -> list[StageResult]:
-    monkeypatch.setattr(stage, "try_layouts", trials)
-    return maintain(run_of(workload, name), tables or ["sales"], **how)
-
-
-def append(workload: Workload) -> None:
-    row = pa.table({"id": pa.array([9], pa.int64())})
-    write_deltalake(str(workload.table("sales").path), row, mode="append", schema_mode="merge")
+    return applying(monkeypatch)
 
 
 def test_a_rejected_layout_of_a_growing_table_is_not_tried_every_night(
@@ -221,167 +113,6 @@ def test_what_is_inconclusive_is_tried_again(workload: Workload, monkeypatch: py
     assert len(trials.asked) == 3
     maintained(monkeypatch, workload, "day", trials, who="ada", apply=False)
     assert len(trials.asked) == 4
-
-
-def agenda(workload: Workload) -> Agenda:
-    snapshot = Snapshot(workload.store, workload.name)
-    tables = table_standings(workload, snapshot, Pins())
-    standings = read_standings(workload, snapshot=snapshot)
-    return agenda_of(workload, snapshot, standings, ["q1", "q2"], tables=tables)
-
-
-def to_do(workload: Workload) -> list[str]:
-    return agenda(workload).tables
-
-
-def test_a_run_is_due_as_long_as_a_layout_is(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = Trials(lambda *_: "inconclusive")
-    readiness(run_of(workload, "look"), ["sales", "shops"])
-    assert to_do(workload) == []
-    propose(workload)
-    assert to_do(workload) == ["sales"]
-    never = replace(workload, tables=tuple(replace(t, maintain="never") for t in workload.tables))
-    assert to_do(never) == []
-    for night in range(3):
-        assert to_do(workload) == ["sales"]
-        maintained(monkeypatch, workload, f"night-{night}", trials)
-    assert to_do(workload) == []
-    propose(workload, action="zorder", columns=("shop",))
-    assert to_do(workload) == ["sales"]
-    maintained(monkeypatch, workload, "night-4", Trials(lambda *_: "accept"), apply=False)
-    propose(workload, action="zorder", columns=("id",))
-    (sales,) = [i for i in agenda(workload).table_items if i.table == "sales"]
-    assert sales.maintain.why == "applies: Z-order sales by shop"  # what is proven needs no rival
-
-
-@pytest.mark.parametrize("kind", ["due", "proven", "proven on a subset", "rejected", "checkpoint", "properties"])
-def test_the_stage_works_exactly_where_the_plan_says_so(
-    workload: Workload, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    def work(*_: Any, **__: Any) -> Any:
-        raise Worked
-
-    def works(there: Workload, name: str) -> bool:
-        try:
-            maintained(monkeypatch, there, name, Trials(lambda *_: Worked()))
-        except Worked:
-            return True
-        return False
-
-    readiness(run_of(workload, "look"), ["sales", "shops"])
-    made = propose(workload, action=kind if kind in ("checkpoint", "properties") else "compact")
-    outcome = {"proven": "accept", "proven on a subset": "accept", "rejected": "reject"}.get(kind)
-    if outcome:
-        (told,) = Trials(lambda *_: outcome)(run_of(workload, "tried"), [made]).verdicts
-        subset = "a third of it" if "subset" in kind else ""
-        run_of(workload, "tried").append("maintain", {LAYOUT_VERDICTS: [replace(told, subset=subset)]})
-    monkeypatch.setattr(stage, "apply_layout", work)
-    monkeypatch.setattr(stage, "recover", lambda *_: None)
-    worked = set()
-    for mode, may in PERMISSIONS:
-        tables = tuple(replace(t, maintain=may) for t in workload.tables)
-        there: Any = replace(workload, mode=mode, tables=tables)
-        found = maintain_step_of(there, *_read(there))
-        if works(there, f"{mode}-{may}"):
-            worked.add((mode, may))
-        assert found.step.needed is ((mode, may) in worked), (mode, may, found.step)
-    tried = {(mode, may) for mode, may in PERMISSIONS if mode != "observe" and may != "never"}
-    applied = {("auto", "auto")}
-    assert worked == {"due": tried, "proven": applied, "checkpoint": applied}.get(kind, set())
-
-
-def _read(workload: Workload) -> tuple[Snapshot, dict[str, Standing], TableStanding]:
-    snapshot = Snapshot(workload.store, workload.name)
-    tables = table_standings(workload, snapshot, Pins())
-    return snapshot, read_standings(workload, snapshot=snapshot), tables["sales"]
-
-
-def test_a_proven_layout_is_due_as_soon_as_automation_may_apply_it(
-    workload: Workload, monkeypatch: pytest.MonkeyPatch, applied: list[str]
-) -> None:
-    """With `maintain: by_hand` it waits for a person. With `auto` the next run applies it, so the plan says so."""
-    by_hand = replace(workload, tables=tuple(replace(t, maintain="by_hand") for t in workload.tables))
-    readiness(run_of(by_hand, "look"), ["sales", "shops"])
-    propose(by_hand)
-    trials = Trials(lambda *_: "accept")
-    maintained(monkeypatch, by_hand, "night-1", trials)
-    assert (to_do(by_hand), to_do(workload)) == ([], ["sales"])
-    maintained(monkeypatch, by_hand, "night-2", trials)
-    assert applied == []
-    maintained(monkeypatch, workload, "night-3", trials)
-    assert (applied, len(trials.asked), to_do(workload)) == (["sales"], 1, [])
-
-
-def test_a_checkpoint_that_automation_writes_is_in_the_plan(
-    workload: Workload, monkeypatch: pytest.MonkeyPatch, applied: list[str]
-) -> None:
-    readiness(run_of(workload, "look"), ["sales", "shops"])
-    propose(workload, action="checkpoint")
-    by_hand = replace(workload, tables=tuple(replace(t, maintain="by_hand") for t in workload.tables))
-    assert (to_do(by_hand), to_do(workload)) == ([], ["sales"])
-    maintained(monkeypatch, by_hand, "night-1", Trials(lambda *_: "accept"))
-    assert applied == []
-    maintained(monkeypatch, workload, "night-2", Trials(lambda *_: "accept"))
-    assert (applied, to_do(workload)) == (["sales"], [])
-
-
-@pytest.mark.parametrize("action", ["compact", "checkpoint"])
-def test_what_cannot_be_applied_waits_for_a_person_until_the_table_changes(
-    workload: Workload, monkeypatch: pytest.MonkeyPatch, action: str
-) -> None:
-    """Else every night would start Spark for it, and fail as the night before."""
-    attempts: list[str | None] = []
-
-    def fails(run: Run, proposal: LayoutProposal, *, who: str | None) -> MaintenanceAction:
-        attempts.append(who)
-        words = (*(proposal.table, proposal.table_id, proposal.action, "failed", "no permission to write"),)
-        failed = MaintenanceAction(f"mnt-{run.run_id}", *words, proposal_id=proposal.id)
-        run.append(f"maintain:{proposal.table}", {ACTIONS: [failed]})
-        raise MaintenanceFailed("no permission to write", where="table sales", fix="ask for it")
-
-    monkeypatch.setattr(stage, "apply_layout", fails)
-    monkeypatch.setattr(stage, "recover", lambda *_: None)
-    readiness(run_of(workload, "look"), ["sales", "shops"])
-    propose(workload, action=action)
-    for night in range(2):
-        assert to_do(workload) == ["sales"]
-        maintained(monkeypatch, workload, f"night-{night}", Trials(lambda *_: "accept"))
-    assert to_do(workload) == []
-    (result,) = maintained(monkeypatch, workload, "night-2", Trials(lambda *_: "accept"))
-    assert "tried 2 times on this version, the last time: no permission to write" in result.summary
-    assert "planopt maintain sales --apply" in result.summary
-    assert attempts == [None, None]
-    with pytest.raises(MaintenanceFailed):
-        maintained(monkeypatch, workload, "day", Trials(lambda *_: "accept"), who="ada")
-    append(workload)
-    propose(workload, action=action)
-    maintained(monkeypatch, workload, "night-3", Trials(lambda *_: "accept"))
-    assert attempts == [None, None, "ada", None]
-
-
-def test_a_proposal_for_another_version_is_neither_planned_nor_tried(
-    workload: Workload, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readiness(run_of(workload, "look"), ["sales", "shops"])
-    propose(workload)
-    append(workload)
-    trials = Trials(lambda *_: "accept")
-    maintained(monkeypatch, workload, "night-1", trials)
-    (sales,) = [i for i in agenda(workload).table_items if i.table == "sales"]
-    assert (trials.asked, sales.layouts) == ([], ())
-
-
-def test_a_run_over_named_queries_is_about_the_tables_that_they_read(workload: Workload) -> None:
-    tables = table_standings(workload, Snapshot(workload.store, workload.name), Pins())
-    assert [t.table for t in asked_tables(tables, ["q1"], ["q1"])] == ["sales"]
-    assert [t.table for t in asked_tables(tables, ["q1"], [])] == ["sales", "shops"]
-
-
-def test_a_run_has_the_tables_of_every_named_query_also_of_one_with_nothing_else_to_do(workload: Workload) -> None:
-    """As the plan lists them."""
-    named = replace(run_of(workload, "night"), named=("q1", "q2"))
-    assert tables_asked(named) == ["sales"]
-    assert tables_asked(run_of(workload, "night-2")) == ["sales", "shops"]
 
 
 def test_what_a_person_took_back_is_only_proposed(
