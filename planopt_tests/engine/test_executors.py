@@ -96,11 +96,21 @@ def test_an_executor_that_was_swapped_between_two_executions_disturbs_the_first_
     assert words == ["", "another executor than in the execution before", ""]
 
 
-def test_an_executor_that_was_swapped_in_an_execution_disturbs_that_one_alone() -> None:
-    both, gone, swapped = [up("0"), up("1")], [up("0"), down("1")], [up("0"), down("1"), up("2")]
-    spark, jvm = spark_of([both, both, gone, swapped])
+@pytest.mark.parametrize(
+    ("at_its_end", "next_words"),
+    [
+        ([up("0"), down("1")], "another executor than in the execution before"),  # it comes cold to the next one
+        ([up("0"), down("1"), up("2")], ""),  # it has come, and has worked
+    ],
+)
+def test_an_executor_that_was_lost_in_an_execution_disturbs_that_one_and_the_first_on_its_successor(
+    at_its_end: Look, next_words: str
+) -> None:
+    both, swapped = [up("0"), up("1")], [up("0"), down("1"), up("2")]
+    spark, jvm = spark_of([both, both, at_its_end, swapped])
     executors = Executors(spark, jvm)
-    assert [executors.disturbed(executors.whole()) for _ in range(2)] == ["an executor was lost", ""]
+    words = [executors.disturbed(executors.whole()) for _ in range(3)]
+    assert words == ["an executor was lost", next_words, ""]
 
 
 def test_a_worker_that_is_gone_for_good_is_waited_for_once_and_every_execution_says_so() -> None:

@@ -74,7 +74,7 @@ class Executors:
         now = self.look()
         self.cores = now.total_cores
         self._may_come_back = True
-        self._last: frozenset[str] | None = frozenset(now.cores)  # None: a change was told, whatever comes next counts
+        self._last = frozenset(now.cores)  # at the end of the last execution
 
     def look(self) -> Fleet:
         if self.alone:
@@ -101,19 +101,18 @@ class Executors:
     def disturbed(self, before: Fleet) -> str:
         """In words what is wrong with an execution that began at this moment and has ended; empty if nothing is.
 
-        Each change is told once: an executor that was lost after the last execution disturbs the first one on another.
-        It is a JVM that has compiled nothing yet, perhaps on another machine.
+        An executor that was not there at the end of the execution before disturbs the first one on it: it is a JVM that
+        has compiled nothing yet, perhaps on another machine.
         """
         now, last = self.look(), self._last
-        self._last = None
+        self._last = frozenset(now.cores)
         if words := before.until(now):
             return words
         if now.total_cores > self.cores:
             return f"{now.total_cores} cores where trials began with {self.cores}"
         if now.total_cores < self.cores:
             return f"{now.total_cores} of {self.cores} cores are left"
-        self._last = frozenset(now.cores)
-        return "" if last in (None, self._last) else "another executor than in the execution before"
+        return "" if last == self._last else "another executor than in the execution before"
 
 
 def fleet(executors: Iterable[Mapping[str, Any]]) -> Fleet:
