@@ -21,6 +21,7 @@ from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.policy import Policy
 
 TRIAL_EXECUTIONS = 7  # a first run and three pairs must fit into what a run has for exploration
+LEAST_SHARE = 0.05  # of a run: the judge mostly gives up a smaller gain after its third pair
 MOST_TRIALS = 8  # of a query's life that looked at clocks; from then on a gain of 15 % is mostly missed
 
 
@@ -92,10 +93,13 @@ def _no_room(asked: Asked, known: Known) -> str:
 
 def _answer(prospect: Prospect, asked: Asked, facts: Facts) -> Answer:
     evidence = asked.evidence
+    expected = f"{prospect.name}; {prospect.words}, and is expected to save {prospect.share:.1%}"
+    if prospect.share < LEAST_SHARE:
+        return no_change(f"not worth a trial: {expected}, below {LEAST_SHARE:.0%}", facts)
     wall = gain_bound(evidence, ()).modelled_wall_ns
     return propose(
         dict(prospect.policy.settings),
-        f"explored: {prospect.name}; {prospect.words}, and is expected to save {prospect.share:.1%}",
+        f"explored: {expected}",
         saved_cpu_ns=round(prospect.share * query_cpu_ns(evidence)),
         saved_wall_ns=round(prospect.share * wall),
         arithmetic={
