@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.arms import main
-from benchmarks.arms_numbers import broken, complete, summary, worse
+from benchmarks.arms_numbers import broken, summary, totalled, worse
 from benchmarks.arms_page import page, table
 
 pytestmark = pytest.mark.fast
@@ -41,10 +41,17 @@ RAW = raw(
 )
 
 
-def test_totals_are_of_the_queries_that_every_arm_finished() -> None:
-    assert complete(RAW) == ["q1", "q2"]
+def test_an_arm_that_fails_a_query_is_compared_on_the_others_and_takes_none_from_other_arms() -> None:
+    assert (totalled(RAW), totalled(RAW, "global_tuning")) == (["q1", "q2", "q3"], ["q1", "q2"])
     rows = {row["arm"]: row for row in summary(RAW)}
-    assert rows["original"]["cpu"] == pytest.approx(6.0)
+    assert [(row["arm"], row["queries"]) for row in rows.values()] == [
+        ("original", 3),
+        ("global_tuning", 2),
+        ("planopt_layout", 3),
+    ]
+    assert rows["original"]["cpu"] == pytest.approx(7.0)
+    assert rows["global_tuning"]["cpu"] == pytest.approx(4.6)
+    assert rows["global_tuning"]["cpu_less"].ratio == pytest.approx(6.0 / 4.6, rel=0.02)
     assert rows["planopt_layout"]["cpu_less"].ratio == pytest.approx(2.0, rel=0.02)
     assert (rows["global_tuning"]["failures"], rows["planopt_layout"]["different"]) == (1, 1)
 
@@ -63,10 +70,19 @@ def test_the_page_and_the_table_tell_ratio_failures_and_cost() -> None:
     text = page(RAW)
     assert text == page(RAW)
     row = next(line for line in text.splitlines() if line.startswith("| planopt, layouts and policies"))
-    assert "| 3.0 | 2.0" in row
+    assert "| 3.5 | 2.0" in row
     assert row.endswith("| none | 60 s, 90 s CPU, 5 MB rewritten |")
     assert "| q3 | 1.00 | failed | 0.50 |" in text
-    assert "2 queries that every arm finished" in table(RAW)
+    assert text.count("| 1 (totals of 2 queries) | 0 |") == 1
+    assert "3 queries in 3 rounds; an arm that fails some is compared on the others" in table(RAW)
+
+
+def test_a_query_that_original_fails_counts_for_nobody() -> None:
+    without = raw(
+        original={"q1": clocks(4.0), "q2": clocks(0.0, failed=True)},
+        planopt_layout={"q1": clocks(2.0), "q2": clocks(1.0)},
+    )
+    assert (totalled(without), totalled(without, "planopt_layout")) == (["q1"], ["q1"])
 
 
 def test_a_result_that_differs_breaks_the_run_unless_original_itself_varies() -> None:
