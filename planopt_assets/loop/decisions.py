@@ -16,6 +16,7 @@ from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.loop.cost_models import prices_of
 from planopt_assets.loop.experiences import told_changes
+from planopt_assets.model.decision import AS_MOST
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
-
-AS_MOST = "as_most_queries"
-"""The rule of a decision that goes by the verdicts of the other queries of the workload."""
 
 
 def decisions_for(
@@ -66,7 +64,7 @@ def decisions_for(
 
 
 def _as_most_queries(snapshot: Snapshot, standing: Standing, asked: Asked) -> tuple[Decision, ...]:
-    """What most other queries gained from is among the first that a new query tries. Nothing if there is no such thing.
+    """What most other queries gained from is the first that a new query tries. Nothing if there is no such thing.
 
     It knows the verdicts that were stored when the query was observed, and no later ones.
     """

@@ -14,6 +14,8 @@ DecisionKind = Literal["proposal", "no_change", "cannot_tell"]
 Arithmetic = Sequence[tuple[str, float | int | str]]
 EXPLORE = "explore"
 """The rule of a decision that no rule took: an option of `decide/explore`."""
+AS_MOST = "as_most_queries"
+"""The rule of a decision that goes by the verdicts of the other queries of the workload."""
 DROPPED, SEPARATOR = "options_dropped", "; "
 """Options of an exploration as one fact of its arithmetic."""
 SAVINGS = ("saving_wall_ns_per_run", "saving_cpu_ns_per_run")
@@ -65,6 +67,11 @@ class Decision:
     @property
     def explores(self) -> bool:
         return self.rule == EXPLORE
+
+    @property
+    def goes_first(self) -> bool:
+        """Whether it is tried before whatever else is proposed: most other queries gained from it."""
+        return self.proposes and self.rule == AS_MOST
 
     @property
     def beyond(self) -> str:

@@ -11,9 +11,10 @@ import pytest
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import no_change
 from planopt_assets.decide.driver_memory import THRESHOLD
-from planopt_assets.loop.decisions import AS_MOST, _harmless, decisions_for
+from planopt_assets.loop.decisions import _harmless, decisions_for
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.workload_policies import context_of, workload_policy
+from planopt_assets.model.decision import AS_MOST
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
