@@ -51,11 +51,10 @@ MORE = Policy.of({"spark.sql.shuffle.partitions": "8"})
 IN_FORCE = {"q0": FEWER, "q1": FEWER, "q2": FEWER, "more": MORE}
 
 
-@pytest.fixture
-def accepted(folder: Path) -> Workload:
+def judged(folder: Path, outcome: str, reason: str) -> Workload:
     """Three queries with the same policy in force, a fourth with another value, a fifth that nobody has observed.
 
-    The judge accepted the policy of the three on the four that were observed.
+    The judge has said this of the policy of the three, on the four that were observed.
     """
     file = folder / "planopt.yaml"
     more = "".join(f'\n  - {{id: {name}, sql: "SELECT shop FROM sales"}}' for name in ("more", "new"))
@@ -66,13 +65,25 @@ def accepted(folder: Path) -> Workload:
         promote_by_hand(workload.store, *chain(name, policy))
     context, size = context_of(workload, read_standings(workload, snapshot=Snapshot(workload.store, workload.name)))
     trials = {f"tri-{name}": name for name in IN_FORCE}
-    known = {"context_hash": context, "input_bytes": size, "trial_ids": list(trials), "reason": "cpu -30%"}
-    row = VERDICTS.to_row(verdict(FEWER, query_id=WHOLE_WORKLOAD, **known))
+    known = {"context_hash": context, "input_bytes": size, "trial_ids": list(trials), "reason": reason}
+    row = VERDICTS.to_row(verdict(FEWER, outcome, query_id=WHOLE_WORKLOAD, **known))
     store = WrittenStore(workload)
     store.append("verdicts", row, run_id="run-all")
     for trial_id, name in trials.items():
         store.append("trials", {"trial_id": trial_id, "query_id": name}, run_id="run-all")
     return workload
+
+
+@pytest.fixture
+def accepted(folder: Path) -> Workload:
+    return judged(folder, "accept", "cpu -30%")
+
+
+def test_one_that_a_query_vetoed_is_not_exported_and_the_reason_is_said(folder: Path, planopt: Planopt) -> None:
+    judged(folder, "reject", "veto of more: cpu_ns, 1.400")
+    said = planopt("export", "--workload-policy")
+    assert (said.code, said.out) == (1, "")
+    assert "reject: veto of more: cpu_ns, 1.400" in said.err
 
 
 def test_once_it_was_accepted_it_is_exported_once_and_each_query_with_what_differs(
