@@ -27,16 +27,25 @@ Planned = tuple[Policy, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The policy that a decision proposes, its expected gain in the metric of the objective, and if it goes first."""
+    """The policy that a decision proposes, and its expected gain in the metric of the objective.
+
+    `first`: it goes before the others. `apart`: the driver has no room for it beside a hint that broadcasts.
+    """
 
     decision_id: str
     policy: Policy
     gain_ns: int
     first: bool = False
+    apart: bool = False
+
+    @property
+    def broadcasts(self) -> bool:
+        """Whether a hint of it does, whatever the threshold is."""
+        return any(hint.broadcasts for hint in self.policy.hints)
 
     @staticmethod
     def of(decision: Decision) -> Proposed:
-        return Proposed(decision.id, decision.policy_after, decision.gain_ns, decision.goes_first)
+        return Proposed(decision.id, decision.policy_after, decision.gain_ns, decision.goes_first, decision.apart)
 
 
 def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tuple[Planned, ...]:
@@ -53,17 +62,21 @@ def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tupl
 def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Planned | None:
     """All kept or accepted single proposals as one policy. None if that policy is not new.
 
-    If two conflict (one knob, two values), the one that goes first is used, else the one with the larger gain.
+    If two conflict (one knob, two values), or the driver cannot hold the broadcasts of both, the one that goes first is
+    used, else the one with the larger gain.
     """
-    together: Policy | None = None
-    ids: tuple[str, ...] = ()
+    together, chosen = ORIGINAL, list[Proposed]()
     for one in in_turn(proposed):
         if tried.get(one.policy.id) not in ("kept", "accept"):
             continue
-        if together is None or not together.conflicts_with(one.policy):
-            together = one.policy if together is None else together.merged(one.policy)
-            ids = (*ids, one.decision_id)
-    return (together, ids) if together is not None and together.id not in tried else None
+        if not together.conflicts_with(one.policy) and not any(_too_large(one, other) for other in chosen):
+            together, chosen = together.merged(one.policy), [*chosen, one]
+    return (together, tuple(one.decision_id for one in chosen)) if chosen and together.id not in tried else None
+
+
+def _too_large(one: Proposed, other: Proposed) -> bool:
+    """Whether the driver has no room for what both broadcast."""
+    return (one.apart and other.broadcasts) or (other.apart and one.broadcasts)
 
 
 def incumbent(policy: Policy, tried: Mapping[str, str], *, suspended: bool) -> Policy | None:

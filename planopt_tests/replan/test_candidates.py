@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planopt_assets.model.policy import Policy
@@ -142,3 +144,30 @@ def test_where_it_changes_no_plan_the_others_are_tried_as_ever() -> None:
 def test_a_rule_that_proposes_the_same_is_behind_it_too() -> None:
     same = Proposed("dec_x", MOST.policy, 500)
     assert next_singles([A, same, MOST], {})[0] == (MOST.policy, ("dec_most", "dec_x"))
+
+
+# What the driver cannot hold together
+
+RAISED = Proposed("dec_most", Policy.of({"spark.sql.autoBroadcastJoinThreshold": "33554432"}), 1, first=True)
+HINTED = Proposed("dec_h", Policy.of(hints=["broadcast(join0.right c)"]), 500)
+
+
+@pytest.mark.parametrize(("apart", "ids"), [(True, ("dec_most", "dec_b")), (False, ("dec_most", "dec_h", "dec_b"))])
+def test_a_threshold_is_combined_with_a_broadcast_hint_only_where_the_driver_has_room_for_both(
+    apart: bool, ids: tuple[str, ...]
+) -> None:
+    raised = replace(RAISED, apart=apart)
+    found = combination([HINTED, B, raised], {p.policy.id: "kept" for p in (HINTED, B, raised)})
+    assert found is not None
+    assert found[1] == ids
+
+
+def test_nor_after_both_were_accepted_each_by_itself() -> None:
+    raised = replace(RAISED, apart=True)
+    assert combination([HINTED, raised], {p.policy.id: "accept" for p in (HINTED, raised)}) is None
+
+
+def test_a_hint_that_broadcasts_nothing_needs_no_room() -> None:
+    raised, merged = replace(RAISED, apart=True), Proposed("dec_m", Policy.of(hints=["merge(join0.right c)"]), 5)
+    found = combination([merged, raised], {p.policy.id: "kept" for p in (merged, raised)})
+    assert found == (raised.policy.merged(merged.policy), ("dec_most", "dec_m"))
