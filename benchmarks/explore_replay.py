@@ -32,7 +32,7 @@ Order = Callable[[Sequence[Experience], Sequence[Experience]], list[Policy]]
 class Replay:
     """What an order would have reached: of the best gain of every query, the share after one trial, two, and so on.
 
-    `trials` are those of all queries, also where nothing helped: what is not tried costs nothing. `trials_to_best` is
+    That is of the queries `told`: those with two options at least, one of which helped. `trials` are those of all queries, also where nothing helped: what is not tried costs nothing. `trials_to_best` is
     of the queries whose best option was tried, and `found` says how many these are.
     """
 
@@ -40,6 +40,7 @@ class Replay:
     trials_to_best: float
     found: float
     trials: int
+    told: int = 0
 
 
 def by_gain(trust: Trust, seed: int = 0) -> Order:
@@ -80,7 +81,7 @@ def replay(told: Sequence[Experience], order: Order) -> Replay:
     if not shares:
         return Replay((), 0.0, 0.0, trials)
     reached = tuple(sum(s[n] for s in shares) / len(shares) for n in range(SHOWN))
-    return Replay(reached, sum(places) / len(places) if places else 0.0, len(places) / len(shares), trials)
+    return Replay(reached, sum(places) / len(places) if places else 0.0, len(places) / len(shares), trials, len(shares))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -101,7 +102,8 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({**counts, **facts}, indent=2))
         return 0
     print(f"{len(told)} options tried on {queries} queries ({len(tried) - len(told)} other changes left out);")
-    print("share of the best gain reached after so many trials, of the queries with a choice and a gain")
+    compared = found["in the order of the list"].told
+    print(f"share of the best gain reached after so many trials, of the {compared} queries with a choice and a gain")
     print(
         f"{'choice':<26}"
         + "".join(f"{n + 1:>7}" for n in range(SHOWN))

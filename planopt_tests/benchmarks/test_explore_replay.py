@@ -37,7 +37,7 @@ TOLD = [e for query in QUERIES for e in tried(query, 0.0, 0.4)]
 
 def test_the_list_in_order_needs_two_trials_for_what_helps_always() -> None:
     found = replay(TOLD, by_list)
-    assert (found.reached[:2], found.trials_to_best, found.trials) == ((0.0, 1.0), 2.0, 8)
+    assert (found.reached[:2], found.trials_to_best, found.trials, found.told) == ((0.0, 1.0), 2.0, 8, 4)
 
 
 def test_what_helped_before_is_tried_first() -> None:
@@ -63,7 +63,7 @@ def test_what_promises_less_than_exploration_asks_for_is_not_tried() -> None:
 
 def test_a_query_without_a_choice_or_a_gain_tells_only_what_trying_costs() -> None:
     found = replay([*tried("q", 0.0, 0.0), TOLD[1]], by_list)
-    assert (found.reached, found.trials) == ((), 3)
+    assert (found.reached, found.trials, found.told) == ((), 3, 0)
 
 
 # The trust, from stored rows
