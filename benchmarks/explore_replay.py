@@ -32,8 +32,9 @@ Order = Callable[[Sequence[Experience], Sequence[Experience]], list[Policy]]
 class Replay:
     """What an order would have reached: of the best gain of every query, the share after one trial, two, and so on.
 
-    That is of the queries `told`: those with two options at least, one of which helped. `trials` are those of all queries, also where nothing helped: what is not tried costs nothing. `trials_to_best` is
-    of the queries whose best option was tried, and `found` says how many these are.
+    That is of the queries `told`: those with two options at least, one of which helped. `trials` are those of all
+    queries, also where nothing helped: what is not tried costs nothing. `trials_to_best` is of the queries whose best
+    option was tried, and `found` is their share.
     """
 
     reached: tuple[float, ...]
