@@ -1,8 +1,10 @@
 """Replays the trials of a store: would the choice of exploration have found what helps sooner than the list in order?
 
-Queries come in the order of their first verdict. For each, both ways order the changes that were tried on it: by what
+Queries come in the order of their first verdict. For each, both ways order the options that were tried on it: by what
 gained most so far on similar plans, as exploration does, knowing only the queries before it; and by the declared list.
-After every trial the best change so far counts. Nothing runs, and nothing but stored rows is asked.
+What exploration trusts an option to save comes from stored rows (`explore_trust.py`), and an option that promises less
+than `LEAST_SHARE` is not tried. After every trial the best option so far counts. Nothing runs, and nothing but stored
+rows is asked. What only a rule can propose is left out: exploration could not have chosen it.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from benchmarks.explore_trust import Trust, stored_trust
 from planopt_assets.decide.explore.choice import Experience, prospects
+from planopt_assets.decide.explore.explore import LEAST_SHARE
 from planopt_assets.decide.explore.options import OPTIONS
 from planopt_assets.loop.experiences import experiences, newest_verdict
 from planopt_assets.model.policy import Policy
@@ -26,18 +30,30 @@ Order = Callable[[Sequence[Experience], Sequence[Experience]], list[Policy]]
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What an order would have reached: of the best gain of every query, the share after one trial, two, and so on."""
+    """What an order would have reached: of the best gain of every query, the share after one trial, two, and so on.
+
+    That is of the queries `told`: those with two options at least, one of which helped. `trials` are those of all
+    queries, also where nothing helped: what is not tried costs nothing. `trials_to_best` is of the queries whose best
+    option was tried, and `found` is their share.
+    """
 
     reached: tuple[float, ...]
     trials_to_best: float
+    found: float
+    trials: int
+    told: int = 0
 
 
-def by_gain(own: Sequence[Experience], before: Sequence[Experience], seed: int = 0) -> list[Policy]:
-    """As exploration chooses."""
-    offered = {e.change.describe(): e.change for e in own}
-    alike = dict.fromkeys(offered, 0.1)  # what each touches is not stored with its verdict
-    found = prospects(offered, own[0].features, before, touched=alike, seed=seed, query_id=own[0].query_id)
-    return [p.policy for p in found]
+def by_gain(trust: Trust, seed: int = 0) -> Order:
+    """As exploration chooses. What promises too little is not tried."""
+
+    def order(own: Sequence[Experience], before: Sequence[Experience]) -> list[Policy]:
+        offered = {e.change.describe(): e.change for e in own}
+        touched = {e.change.describe(): trust[e.query_id, e.change] for e in own}
+        found = prospects(offered, own[0].features, before, touched=touched, seed=seed, query_id=own[0].query_id)
+        return [p.policy for p in found if p.share >= LEAST_SHARE]
+
+    return order
 
 
 def by_list(own: Sequence[Experience], before: Sequence[Experience]) -> list[Policy]:
@@ -51,22 +67,22 @@ def by_list(own: Sequence[Experience], before: Sequence[Experience]) -> list[Pol
 
 
 def replay(told: Sequence[Experience], order: Order) -> Replay:
-    """Queries on which one change or none was tried, or none helped, tell nothing."""
+    """Queries on which one option or none was tried, or none helped, tell only what trying costs."""
     queries = list(dict.fromkeys(e.query_id for e in told))
-    shares, places = [], []
+    shares, places, trials = [], [], 0
     for number, query in enumerate(queries):
         own = [e for e in told if e.query_id == query]
-        best = max(e.saved for e in own)
+        known, best = {e.change: e.saved for e in own}, max(e.saved for e in own)
+        gains = [known[change] for change in order(own, [e for e in told if e.query_id in queries[:number]])]
+        trials += len(gains)
         if len(own) < 2 or best <= 0:
             continue
-        known = {e.change: e.saved for e in own}
-        before = [e for e in told if e.query_id in queries[:number]]
-        gains = [known[change] for change in order(own, before)]
-        shares.append([max(gains[: n + 1]) / best for n in range(SHOWN)])
-        places.append(1 + gains.index(best))
+        shares.append([max(gains[: n + 1], default=0.0) / best for n in range(SHOWN)])
+        places += [1 + gains.index(best)] if best in gains else []
     if not shares:
-        return Replay((), 0.0)
-    return Replay(tuple(sum(s[n] for s in shares) / len(shares) for n in range(SHOWN)), sum(places) / len(places))
+        return Replay((), 0.0, 0.0, trials)
+    reached = tuple(sum(s[n] for s in shares) / len(shares) for n in range(SHOWN))
+    return Replay(reached, sum(places) / len(places) if places else 0.0, len(places) / len(shares), trials, len(shares))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -76,15 +92,28 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     snapshot = Snapshot(options.store, options.workload, only_read=True)
-    told = experiences(snapshot, newest_verdict(snapshot))
-    found = {"most gained so far": replay(told, by_gain), "in the order of the list": replay(told, by_list)}
+    trust = stored_trust(snapshot)
+    tried = experiences(snapshot, newest_verdict(snapshot))
+    told = [e for e in tried if (e.query_id, e.change) in trust]
+    found = {"most gained so far": replay(told, by_gain(trust)), "in the order of the list": replay(told, by_list)}
     queries = len({e.query_id for e in told})
     if options.json:
-        facts = {name: {"reached": one.reached, "trials_to_best": one.trials_to_best} for name, one in found.items()}
-        print(json.dumps({"queries": queries, "trials": len(told), **facts}, indent=2))
+        facts = {name: asdict(one) for name, one in found.items()}
+        counts = {"queries": queries, "trials": len(told), "not_an_option": len(tried) - len(told)}
+        print(json.dumps({**counts, **facts}, indent=2))
         return 0
-    print(f"{len(told)} changes tried on {queries} queries; share of the best gain reached after so many trials")
-    print(f"{'choice':<26}" + "".join(f"{n + 1:>7}" for n in range(SHOWN)) + f"{'to the best':>13}")
+    print(f"{len(told)} options tried on {queries} queries ({len(tried) - len(told)} other changes left out);")
+    compared = found["in the order of the list"].told
+    print(f"share of the best gain reached after so many trials, of the {compared} queries with a choice and a gain")
+    print(
+        f"{'choice':<26}"
+        + "".join(f"{n + 1:>7}" for n in range(SHOWN))
+        + f"{'to the best':>13}{'found':>7}{'trials':>8}"
+    )
     for name, one in found.items():
-        print(f"{name:<26}" + "".join(f"{share:>7.0%}" for share in one.reached) + f"{one.trials_to_best:>13.1f}")
+        print(
+            f"{name:<26}"
+            + "".join(f"{share:>7.0%}" for share in one.reached)
+            + f"{one.trials_to_best:>13.1f}{one.found:>7.0%}{one.trials:>8}"
+        )
     return 0

@@ -205,7 +205,8 @@ def export(
     from tempfile import TemporaryFile
 
     from planopt_assets.errors import NotExportable
-    from planopt_assets.job.export import exported, rendered, rendered_for_all
+    from planopt_assets.job.export import SETTINGS_ONLY, exported, rendered
+    from planopt_assets.job.export_for_all import rendered_for_all
     from planopt_assets.job.in_force import found_in_store
 
     loaded = load_known(workload, queries)
@@ -218,7 +219,8 @@ def export(
             found = exported(query, stored.promotion, declared, stored.suspended)
             if found.suspended:
                 say(f"{query.id} is exported as original: {found.suspended}")
-            if why := found.why_not(written.value):
+            in_comments = for_all and written.value in SETTINGS_ONLY
+            if why := found.missing if in_comments else found.why_not(written.value):
                 if queries:
                     raise NotExportable(why, where=f"query {query.id}", fix="choose another format, or use `tuned`")
                 say(f"{query.id} is not exported: {why}")
@@ -227,7 +229,8 @@ def export(
     # Everything goes to a temporary file first. So an error leaves no half-written output.
     with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
         if for_all:
-            whole.writelines(rendered_for_all(_proven_for_all(loaded), one_by_one(), written.value))
+            every = _proven_for_all(loaded)
+            whole.writelines(rendered_for_all(loaded.name, every, one_by_one(), written.value, declared))
         else:
             whole.writelines(rendered(loaded.name, one_by_one(), written.value))
         whole.seek(0)
@@ -246,12 +249,12 @@ def export(
 def _proven_for_all(loaded: Workload) -> WorkloadPolicy:
     """The workload policy, if the judge accepted it on the whole workload."""
     from planopt_assets.errors import NotExportable
-    from planopt_assets.loop.workload_policies import workload_policy
+    from planopt_assets.loop.workload_policies import with_untried, workload_policy
 
     stored = read_store(loaded)
     found = workload_policy(loaded, stored.snapshot, stored.standings)
     if found is not None and found.accepted:
-        return found
+        return with_untried(found, loaded, stored.snapshot)
     raise NotExportable(
         found.describe() if found else "no setting helped more than half of the queries",
         where="the workload policy",

@@ -2,12 +2,16 @@
 
 A higher threshold lets in whatever is below it: by the planner, which compares its estimate, or by adaptive execution,
 which compares what was measured. So all of that must fit, and what adaptive execution broadcasts today takes room too.
+
+A hint broadcasts its input whatever the threshold is. Worked: a hint names an input of 40 MB, and a threshold lets in
+another one of 30 MB. Each fits into 64 MiB, and both together do not. A threshold that lets in the hinted input itself
+adds nothing to it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from planopt_assets.decide.join_sides import may_broadcast
 from planopt_assets.decide.knobs import size_in_bytes
@@ -37,10 +41,18 @@ def room_for_broadcasts(evidence: Evidence) -> int:
     return max(0, min(LARGEST, memory // PART_OF_DRIVER) - held_bytes(evidence))
 
 
-def has_room_below(evidence: Evidence, threshold: int) -> bool:
-    """Whether all that such a threshold would broadcast is known to fit into the driver."""
+def has_room_below(evidence: Evidence, threshold: int, hinted: Collection[str] = ()) -> bool:
+    """Whether all that such a threshold would broadcast is known to fit into the driver, beside inputs with a hint."""
     room = room_for_broadcasts(evidence)
-    return all(_total(side for _, side in let_in(e, threshold)) <= room for e in evidence.executions)
+    return all(_total(_let_in_or_hinted(e, threshold, hinted)) <= room for e in evidence.executions)
+
+
+def _let_in_or_hinted(execution: ObservedExecution, threshold: int, hinted: Collection[str]) -> list[JoinInput]:
+    """Each input once: the threshold may let in what a hint names."""
+    new = let_in(execution, threshold)
+    sides = [(j, j.side(side)) for j in execution.joins for side in SIDES]
+    named = [(j, side) for j, side in sides if side.target and side.target in hinted]
+    return [side for _, side in (*new, *(one for one in named if one not in new))]
 
 
 def let_in(execution: ObservedExecution, threshold: int) -> list[tuple[Join, JoinInput]]:

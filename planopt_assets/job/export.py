@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pprint
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,12 +17,11 @@ from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Promotion
 from planopt_assets.model.redaction import redact
 from planopt_assets.model.workload import Query
-from planopt_assets.model.workload_policy import WorkloadPolicy
 from planopt_assets.replan.hinted_sql import hinted_sql
 from planopt_assets.replan.rewritten_sql import rewritten_sql
 
 Format = Literal["spark-defaults", "submit", "sql", "json", "python"]
-_SETTINGS_ONLY = ("spark-defaults", "submit")
+SETTINGS_ONLY = ("spark-defaults", "submit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Exported:
         """Why this format cannot hold the policy. Empty if it can."""
         if self.missing:
             return self.missing
-        if self.policy.needs_text and form in _SETTINGS_ONLY:
+        if self.policy.needs_text and form in SETTINGS_ONLY:
             return "hints and rewrites need the query's text: use `--format sql`"
         return ""
 
@@ -145,31 +144,8 @@ def rendered(workload: str, queries: Iterable[Exported], form: Format) -> Iterat
         yield from _application(queries, form)
 
 
-def rendered_for_all(found: WorkloadPolicy, queries: Iterable[Exported], form: Format) -> Iterator[str]:
-    """The workload policy as settings of an application. Of each query, in comments, what its own policy adds.
-
-    >>> every = WorkloadPolicy(Policy.of({"spark.sql.shuffle.partitions": "2"}), ("a", "b", "c"), 4)
-    >>> one = Exported("a", 1, Policy.of({"spark.sql.shuffle.partitions": "2"}), "pro-a-g1", "SELECT 1")
-    >>> other = Exported("d", 1, Policy.of({"spark.sql.shuffle.partitions": "8"}), "pro-d-g1", "SELECT 1")
-    >>> print(*rendered_for_all(every, [one, other], "spark-defaults"), sep="", end="")
-    # for all queries: shuffle.partitions=2 (of use to 3 of 4 queries; not tried on the whole workload)
-    # spark.sql.shuffle.partitions depends on the number of cores: measure it again on a cluster with another number
-    # d differs: shuffle.partitions=8
-    spark.sql.shuffle.partitions 2
-    """
-    if form not in _SETTINGS_ONLY:
-        fix = f"use one of: {', '.join(f'`--format {name}`' for name in _SETTINGS_ONLY)}"
-        raise NotExportable("a workload policy is settings of an application", where=form, fix=fix)
-    yield f"# for all queries: {found.describe()}\n"
-    if said := remark(by_cores(found.policy)):
-        yield f"# {said}\n"
-    for query in queries:
-        if (own := found.differs(query.policy)) != ORIGINAL:
-            yield f"# {query.query_id} differs: {own.describe()}\n"
-    yield from _settings(dict(found.policy.settings), form)
-
-
-def _settings(settings: dict[str, str], form: Format) -> Iterator[str]:
+def settings_lines(settings: dict[str, str], form: Format) -> Iterator[str]:
+    """The settings of an application."""
     if form == "submit" and settings:  # comments cannot stand inside a command that goes over several lines
         yield "# paste this command and add your application at its end\nspark-submit \\\n"
     for name, value in settings.items():
@@ -192,7 +168,7 @@ def _application(queries: Iterable[Exported], form: Format) -> Iterator[str]:
         application.take(query.query_id, {} if why else dict(query.policy.settings))
         remarks = [query.headline, f"not exported: {why}"] if why else query.remarks
         yield "".join(f"# {said}\n" for said in remarks)
-    yield from _settings(application.settings, form)
+    yield from settings_lines(application.settings, form)
 
 
 class _Application:
@@ -230,9 +206,18 @@ def _sql(query: Exported) -> list[str]:
     brings back that of the application.
     """
     settings, own = query.policy.settings, dict(query.own)
-    text = [f"{query.sql.strip().removesuffix(';').rstrip()};"] if query.sql else ["-- run the query here"]
-    after = [f"SET {name}={own[name]};" if name in own else f"RESET {name};" for name, _ in settings]
-    return [*(f"SET {name}={value};" for name, value in settings), *text, *after]
+    after = [set_back(name, own) for name, _ in settings]
+    return [*(f"SET {name}={value};" for name, value in settings), statement(query), *after]
+
+
+def set_back(name: str, own: Mapping[str, str]) -> str:
+    """What brings back the value that held before: the declared one, else that of the application."""
+    return f"SET {name}={own[name]};" if name in own else f"RESET {name};"
+
+
+def statement(query: Exported) -> str:
+    """The text with one semicolon."""
+    return f"{query.sql.strip().removesuffix(';').rstrip()};" if query.sql else "-- run the query here"
 
 
 def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:

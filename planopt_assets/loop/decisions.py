@@ -16,6 +16,7 @@ from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.loop.cost_models import prices_of
 from planopt_assets.loop.experiences import told_changes
+from planopt_assets.model.decision import APART, AS_MOST
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from planopt_assets.model.verdict import Verdict
     from planopt_assets.model.workload import Workload
     from planopt_assets.store.snapshot import Snapshot
-
-AS_MOST = "as_most_queries"
-"""The rule of a decision that goes by the verdicts of the other queries of the workload."""
 
 
 def decisions_for(
@@ -61,14 +59,17 @@ def decisions_for(
     history = history_of(standing, base)
     answers = decide(evidence, workload.knobs, history=history, now=now)
     if base is None and not history.verdicts:
-        answers += _as_most_queries(snapshot, standing, Asked(evidence, workload.knobs, history, now))
+        answers += _as_most_queries(snapshot, standing, Asked(evidence, workload.knobs, history, now), answers)
     return answers
 
 
-def _as_most_queries(snapshot: Snapshot, standing: Standing, asked: Asked) -> tuple[Decision, ...]:
-    """What most other queries gained from is among the first that a new query tries. Nothing if there is no such thing.
+def _as_most_queries(
+    snapshot: Snapshot, standing: Standing, asked: Asked, beside: Collection[Decision] = ()
+) -> tuple[Decision, ...]:
+    """What most other queries gained from is the first that a new query tries. Nothing if there is no such thing.
 
-    It knows the verdicts that were stored when the query was observed, and no later ones.
+    It knows the verdicts that were stored when the query was observed, and no later ones. `beside` is what the rules
+    have answered: what their hints broadcast may be too large together with what a threshold lets in.
     """
     told = [t for t in told_changes(snapshot, standing.artifacts[-1].stamp.sequence) if t.query_id != standing.query_id]
     gained: dict[str, Policy] = {t.query_id: ORIGINAL for t in told}
@@ -85,7 +86,12 @@ def _as_most_queries(snapshot: Snapshot, standing: Standing, asked: Asked) -> tu
         dict(common.settings),
         f"{words}, {share:.0%} of a run on average",
         saved_cpu_ns=round(share * query_cpu_ns(asked.evidence)),
-        arithmetic={"queries_that_gained": queries, "queries_tried": len(gained), "expected_share": share},
+        arithmetic={
+            "queries_that_gained": queries,
+            "queries_tried": len(gained),
+            "expected_share": share,
+            **_apart(common, asked.evidence, beside),
+        },
     )
     return (settle(AS_MOST, answer, asked),)
 
@@ -95,6 +101,13 @@ def _harmless(common: Policy, evidence: Evidence) -> Policy:
     raised = size_in_bytes(dict(common.settings).get(THRESHOLD, "0"))
     fits = raised <= 0 or has_room_below(evidence, raised)
     return common if fits else Policy.of({name: value for name, value in common.settings if name != THRESHOLD})
+
+
+def _apart(common: Policy, evidence: Evidence, beside: Collection[Decision]) -> dict[str, int]:
+    """One fact, where the driver has room for its threshold, and not beside the broadcasts that hints ask for."""
+    raised = size_in_bytes(dict(common.settings).get(THRESHOLD, "0"))
+    hinted = {h.target for d in beside if d.proposes for h in d.policy_after.hints if h.broadcasts}
+    return {APART: 1} if raised > 0 and not has_room_below(evidence, raised, hinted) else {}
 
 
 def evidence_for(

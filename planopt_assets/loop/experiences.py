@@ -1,4 +1,4 @@
-"""What every query of the store has shown about changes: who gained from which, with the plan it had as original."""
+"""What every query of the workload has shown about changes: who gained from which, with the plan it had as original."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ class Experiment:
     policy over the tables of the baseline. `error` is what is left of the query's error budget. If it is None, the
     trial confirms the policy in force, whose gain was shown before. `baseline` is original unless told. `look` tells
     what the first run of a candidate shows of its plan. `in_force` is tried to its end, whoever is accepted before it.
-    `original` is the observed execution of each binding, where the baseline is another policy.
+    `original` is the observed execution of each binding, where the baseline is another policy. `first` is tried before
+    the others, once no combination that holds it is open.
     """
 
     def __init__(
@@ -71,9 +72,10 @@ class Experiment:
         look: Look | None = None,
         in_force: Policy = ORIGINAL,
         original: Sequence[Counters] = (),
+        first: Policy = ORIGINAL,
     ) -> None:
         self._workspace, self._query, self._rules = workspace, query, rules or Rules()
-        self._in_force, self._original = in_force, original
+        self._in_force, self._original, self._first = in_force, original, first
         self._shown, self._shares = error is None, ErrorShares(self._rules, error)
         self._runs = TrialRuns(
             *(workspace, query, self._rules),
@@ -125,7 +127,8 @@ class Experiment:
 
     def _round(self, number: int) -> tuple[list[str], bool]:
         """The arms of the next round in their order, and whether it is their first run in this session."""
-        runners = [arm.id for arm in next_runners([self._arms[a] for a in self._open()], self._first_work)]
+        waiting = [self._arms[arm_id] for arm_id in self._open()]
+        runners = [arm.id for arm in next_runners(waiting, self._first_work, self._first)]
         if any(arm_id not in self._first_work for arm_id in runners):
             # The baseline goes first: what a cold JVM takes then counts for the time candidates are given. Where
             # this session has run it, it is warm.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from planopt_assets.decide.materiality import EXPECTED_EXECUTIONS, HORIZON_DAYS
 from planopt_assets.model.decision import Decision
-from planopt_assets.replan.candidates import AT_ONCE, Proposed, by_gain
+from planopt_assets.replan.candidates import AT_ONCE, Proposed, in_turn
 
 WITHOUT_STATISTICS = 0.5
 UNSURE = ("none", "explain")  # sources of statistics that say little about rows
@@ -50,7 +50,7 @@ def promise(decisions: Sequence[Decision], statistics_source: str | None) -> Pro
     if not proposed:
         return NO_PROMISE
     whole, runs = max(d.run_ns for d in proposed), proposed[0].runs_per_day
-    gain = min(whole, sum(one.gain_ns for one in by_gain([Proposed.of(d) for d in proposed])[:AT_ONCE]))
+    gain = min(whole, sum(one.gain_ns for one in in_turn([Proposed.of(d) for d in proposed])[:AT_ONCE]))
     return Promise(
         gain_ns_per_run=gain,
         gain_ns_over_horizon=round(gain * runs * HORIZON_DAYS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.common_settings import common_settings
@@ -12,7 +13,7 @@ from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import in_force
 from planopt_assets.model.workload_policy import WHOLE_WORKLOAD, WorkloadPolicy
-from planopt_assets.store.codecs.deciding import VERDICTS
+from planopt_assets.store.codecs.deciding import TRIALS, VERDICTS
 
 if TYPE_CHECKING:
     from planopt_assets.loop.standing import Standing
@@ -58,6 +59,13 @@ def _verdict_on(
 
 def _similar(then: int | None, now: int | None, factor: float) -> bool:
     return then is not None and now is not None and within(then, now, factor)
+
+
+def with_untried(found: WorkloadPolicy, workload: Workload, snapshot: Snapshot) -> WorkloadPolicy:
+    """The same with the queries that its trial left out: their result depends on the plan, or nobody observed them."""
+    ids = set(found.verdict.trial_ids) if found.verdict else set()
+    tried = {t.query_id for t in snapshot.read(TRIALS, trial_id=ids)}
+    return replace(found, untried=tuple(q.id for q in workload.queries if q.id not in tried))
 
 
 def context_of(workload: Workload, standings: Mapping[str, Standing]) -> tuple[str, int | None]:

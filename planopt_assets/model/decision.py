@@ -14,6 +14,10 @@ DecisionKind = Literal["proposal", "no_change", "cannot_tell"]
 Arithmetic = Sequence[tuple[str, float | int | str]]
 EXPLORE = "explore"
 """The rule of a decision that no rule took: an option of `decide/explore`."""
+AS_MOST = "as_most_queries"
+"""The rule of a decision that goes by the verdicts of the other queries of the workload."""
+APART = "apart_from_broadcast_hints"
+"""A fact of the arithmetic: its broadcasts and those of the hints proposed beside it are too large together."""
 DROPPED, SEPARATOR = "options_dropped", "; "
 """Options of an exploration as one fact of its arithmetic."""
 SAVINGS = ("saving_wall_ns_per_run", "saving_cpu_ns_per_run")
@@ -65,6 +69,16 @@ class Decision:
     @property
     def explores(self) -> bool:
         return self.rule == EXPLORE
+
+    @property
+    def goes_first(self) -> bool:
+        """Whether it is tried before whatever else is proposed: most other queries gained from it."""
+        return self.proposes and self.rule == AS_MOST
+
+    @property
+    def apart(self) -> bool:
+        """Whether it is not tried together with a hint that broadcasts: the driver has no room for both."""
+        return APART in dict(self.arithmetic)
 
     @property
     def beyond(self) -> str:

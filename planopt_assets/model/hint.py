@@ -42,6 +42,10 @@ class Hint(Part):
         return f"{self.strategy}({self.target})"
 
     @property
+    def broadcasts(self) -> bool:
+        return self.strategy == "broadcast"
+
+    @property
     def label(self) -> str:
         return str(self)
 

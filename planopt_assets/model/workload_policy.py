@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from planopt_assets.model.policy import Policy
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import Verdict
 
 WHOLE_WORKLOAD = "*"
@@ -20,6 +20,7 @@ class WorkloadPolicy:
     gained: tuple[str, ...]  # queries with a policy in force, or accepted, that sets all of it
     queries: int
     verdict: Verdict | None = None  # None: not tried on inputs like these
+    untried: tuple[str, ...] = ()  # queries that were not measured under it, as far as somebody asked
 
     @property
     def accepted(self) -> bool:
@@ -32,6 +33,22 @@ class WorkloadPolicy:
     def differs(self, policy: Policy) -> Policy:
         """What is left to set for a query beside the workload policy."""
         return policy.beyond(self.policy)
+
+    def left_out_for(self, query_id: str, policy: Policy) -> tuple[str, ...]:
+        """Its settings that do not hold for a query with a policy of its own, nor for one that was not tried under it.
+
+        What a policy does not set was not set when it was accepted. A query without one was judged under this one.
+
+        >>> every = WorkloadPolicy(Policy.of({"a": "1", "b": "2"}), (), 4, untried=("sampled",))
+        >>> every.left_out_for("q", Policy.of({"a": "8"})), every.left_out_for("q", ORIGINAL)
+        (('b',), ())
+        >>> every.left_out_for("sampled", ORIGINAL)
+        ('a', 'b')
+        """
+        if policy == ORIGINAL and query_id not in self.untried:
+            return ()
+        own = dict(policy.settings)
+        return tuple(name for name, _ in self.policy.settings if name not in own)
 
     def describe(self) -> str:
         told = f"{self.state}: {self.verdict.reason}" if self.verdict else "not tried on the whole workload"

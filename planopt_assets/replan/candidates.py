@@ -3,6 +3,9 @@
 A pass plans the three proposals with the largest expected gain, and the combination of those that change the plan. The
 next pass depends on the verdicts. Worked: A, B, C and A+B+C are planned. A and B are accepted, C and A+B+C are not. The
 next pass plans A+B. If none were accepted, it would plan the next three proposals.
+
+What most other queries gained from goes before all of them, whatever it promises. Worked: M promises least, and sets
+another value than A. M, A and B are planned, and M+B: A is not in it.
 """
 
 from __future__ import annotations
@@ -24,15 +27,25 @@ Planned = tuple[Policy, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The policy that a decision proposes, and its expected gain in the metric of the objective."""
+    """The policy that a decision proposes, and its expected gain in the metric of the objective.
+
+    `first`: it goes before the others. `apart`: the driver has no room for it beside a hint that broadcasts.
+    """
 
     decision_id: str
     policy: Policy
     gain_ns: int
+    first: bool = False
+    apart: bool = False
+
+    @property
+    def broadcasts(self) -> bool:
+        """Whether a hint of it does, whatever the threshold is."""
+        return any(hint.broadcasts for hint in self.policy.hints)
 
     @staticmethod
     def of(decision: Decision) -> Proposed:
-        return Proposed(decision.id, decision.policy_after, decision.gain_ns)
+        return Proposed(decision.id, decision.policy_after, decision.gain_ns, decision.goes_first, decision.apart)
 
 
 def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tuple[Planned, ...]:
@@ -40,7 +53,7 @@ def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tupl
     if {"kept", "accept"} & set(tried.values()):
         return ()
     found: dict[Policy, tuple[str, ...]] = {}
-    for one in by_gain(proposed):
+    for one in in_turn(proposed):
         if one.policy.id not in tried:
             found[one.policy] = (*found.get(one.policy, ()), one.decision_id)
     return tuple(found.items())[:AT_ONCE]
@@ -49,17 +62,21 @@ def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tupl
 def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Planned | None:
     """All kept or accepted single proposals as one policy. None if that policy is not new.
 
-    If two conflict (one knob, two values), the one with the larger gain is used.
+    If two conflict (one knob, two values), or the driver cannot hold the broadcasts of both, the one that goes first is
+    used, else the one with the larger gain.
     """
-    together: Policy | None = None
-    ids: tuple[str, ...] = ()
-    for one in by_gain(proposed):
+    together, chosen = ORIGINAL, list[Proposed]()
+    for one in in_turn(proposed):
         if tried.get(one.policy.id) not in ("kept", "accept"):
             continue
-        if together is None or not together.conflicts_with(one.policy):
-            together = one.policy if together is None else together.merged(one.policy)
-            ids = (*ids, one.decision_id)
-    return (together, ids) if together is not None and together.id not in tried else None
+        if not together.conflicts_with(one.policy) and not any(_too_large(one, other) for other in chosen):
+            together, chosen = together.merged(one.policy), [*chosen, one]
+    return (together, tuple(one.decision_id for one in chosen)) if chosen and together.id not in tried else None
+
+
+def _too_large(one: Proposed, other: Proposed) -> bool:
+    """Whether the driver has no room for what both broadcast."""
+    return (one.apart and other.broadcasts) or (other.apart and one.broadcasts)
 
 
 def incumbent(policy: Policy, tried: Mapping[str, str], *, suspended: bool) -> Policy | None:
@@ -72,6 +89,6 @@ def incumbent(policy: Policy, tried: Mapping[str, str], *, suspended: bool) -> P
     return policy if tries and policy != ORIGINAL and policy.id not in tried else None
 
 
-def by_gain(proposed: Sequence[Proposed]) -> list[Proposed]:
-    """Largest expected gain first. Ties keep the order of the rules."""
-    return sorted(proposed, key=lambda p: -p.gain_ns)
+def in_turn(proposed: Sequence[Proposed]) -> list[Proposed]:
+    """What goes first, then the largest expected gain. Ties keep the order of the rules."""
+    return sorted(proposed, key=lambda p: (not p.first, -p.gain_ns))

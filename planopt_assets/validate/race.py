@@ -19,6 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from planopt_assets.model.arm import Arm
+from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.verdict import NOT_TRIED, Judgement
 from planopt_assets.validate.judge_rules import Rules
 
@@ -78,13 +79,13 @@ def outdone_limit(baseline_s: Sequence[float], rules: Rules) -> float | None:
     return max(rules.outdone_floor_s, rules.outdone_factor * max(baseline_s))
 
 
-def next_runners(waiting: Sequence[Arm], work: Mapping[str, int]) -> list[Arm]:
+def next_runners(waiting: Sequence[Arm], work: Mapping[str, int], first: Policy = ORIGINAL) -> list[Arm]:
     """The arms of the next round, out of those not settled. `work` holds the work of each arm's first run, by its id.
 
     A part of a combination waits until the combination has failed. The others do their first run in one round. Then
-    the one with the least work runs in pairs with the baseline. The rest wait until it is settled.
+    the one with the least work runs in pairs with the baseline. The rest wait until it is settled. The policy `first`
+    goes before all others, their first runs too, unless it is a part that waits.
 
-    >>> from planopt_assets.model.policy import Policy
     >>> fewer, larger = Policy.of({"partitions": "8"}), Policy.of({"splits": "64m"})
     >>> policies = fewer, larger, fewer.merged(larger), Policy.of({"partitions": "2"})
     >>> fewer, larger, both, other = map(Arm, policies)
@@ -94,8 +95,13 @@ def next_runners(waiting: Sequence[Arm], work: Mapping[str, int]) -> list[Arm]:
     True
     >>> next_runners([fewer, larger, other], {both.id: 700, other.id: 900}) == [fewer, larger]
     True
+    >>> next_runners([fewer, larger, both, other], {}, larger.policy) == [both, other]
+    True
+    >>> next_runners([fewer, larger, other], {both.id: 700, other.id: 900}, larger.policy) == [larger]
+    True
     """
     whole = [a for a in waiting if not any(a is not other and a.within(other) for other in waiting)]
+    whole = [a for a in whole if a.policy == first] or whole
     fresh = [a for a in whole if a.id not in work]
     return fresh or sorted(whole, key=lambda a: work[a.id])[:1]
 

@@ -10,6 +10,7 @@ from planopt_assets.decide.decide import decide
 from planopt_assets.decide.rules import RULES
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_tests.decide.cases import FIXTURES, evidence_of, limits_of, load
+from planopt_tests.fresh_python import ROOT
 
 pytestmark = pytest.mark.fast
 
@@ -35,6 +36,13 @@ def test_every_rule_has_fixtures_that_propose_and_fixtures_that_do_not(rule: str
     kinds = [load(file)["expect"]["kind"] for file in CASES if file.parent.name == rule]
     assert len(kinds) >= 6
     assert set(kinds) - {"cannot_tell"} == {"proposal", "no_change"}
+
+
+@pytest.mark.parametrize("rule", [name for name, _ in RULES])
+def test_every_rule_is_tried_on_tables_with_its_problem_and_beside_them_on_a_query_without(rule: str) -> None:
+    text = (ROOT / "planopt_tests" / "e2e" / f"test_{rule}.py").read_text("utf-8")
+    assert ".accepted(" in text
+    assert ".left_alone(" in text
 
 
 def test_no_fixture_is_left_of_a_rule_that_is_gone() -> None:

@@ -190,6 +190,7 @@ def experiment(
     look: Any = None,
     in_force: Policy = ORIGINAL,
     original: tuple[Counters, ...] = (),
+    first: Policy = ORIGINAL,
 ) -> Outcome:
     """Run the baseline against these policies."""
     query = Query("q", sql="SELECT 1", bindings=((),) * bindings)
@@ -209,6 +210,7 @@ def experiment(
         look=look,
         in_force=in_force,
         original=original,
+        first=first,
     )
     return Outcome(trials.run(), trials.trials, workspace)
 
@@ -220,7 +222,7 @@ def timeouts(outcome: Outcome, policy: Policy) -> list[float]:
 
 def rounds_of(outcome: Outcome) -> dict[int, list[Policy]]:
     """The arms of every round in the order they ran, control runs left out."""
-    policies = {p.id: p for p in (ORIGINAL, FEWER, OTHER)}
+    policies = {p.id: p for p in (ORIGINAL, FEWER, OTHER, FEWER.merged(OTHER))}
     found: dict[int, list[Policy]] = {}
     for trial in outcome.trials:
         if "-control" not in trial.id:

@@ -22,6 +22,7 @@ from planopt_tests.loop.fake_workspace import (
     costs,
     experiment,
     rounds_of,
+    working,
 )
 from planopt_tests.measured import counters
 
@@ -114,6 +115,38 @@ def test_arms_are_interleaved_and_neither_always_goes_first() -> None:
 def test_every_trial_has_an_id_of_its_own() -> None:
     ids = [t.id for t in experiment(FakeWorkspace(costs({**HALF, OTHER: 1.0})), FEWER, OTHER, bindings=2).trials]
     assert len(ids) == len(set(ids))
+
+
+# What most other queries gained from goes first
+
+BOTH = FEWER.merged(OTHER)
+
+
+def test_it_runs_alone_before_another_candidate_has_its_first_run() -> None:
+    """OTHER does less work: it would lead the race."""
+    seconds = {ORIGINAL: 3.0, FEWER: 3.3, OTHER: 1.5}
+    rounds = rounds_of(experiment(FakeWorkspace(costs(seconds)), OTHER, FEWER, first=FEWER))
+    assert rounds[0] == [ORIGINAL, FEWER]
+    assert set(rounds[1]) == {ORIGINAL, FEWER}
+    assert rounds[2] == [OTHER]
+
+
+def test_a_combination_that_holds_it_goes_before_it() -> None:
+    outcome = experiment(FakeWorkspace(costs({**HALF, OTHER: 1.5, BOTH: 1.0})), FEWER, OTHER, BOTH, first=FEWER)
+    assert {t.policy_id for t in outcome.trials} == {ORIGINAL.id, BOTH.id}
+    assert {j.candidate.policy: j.judgement.outcome for j in outcome.judged}[BOTH] == "accept"
+
+
+def test_when_that_combination_fails_it_is_the_next_and_its_other_parts_come_after_it() -> None:
+    """The other part does harm, and its first run does less work than that of what goes first."""
+    ran = {ORIGINAL: {}, FEWER: {"tasks": 50}, OTHER: {"tasks": 5}, BOTH: {"tasks": 5}}
+    told = working({ORIGINAL: 3.0, FEWER: 1.5, OTHER: 5.0, BOTH: 4.0}, ran)
+    outcome = experiment(FakeWorkspace(told), FEWER, OTHER, BOTH, first=FEWER)
+    assert [j.judgement.outcome for j in outcome.judged] == ["accept", "reject", "reject"]
+    order = list(dict.fromkeys(t.policy_id for t in outcome.trials if t.policy_id != ORIGINAL.id))
+    assert order == [BOTH.id, FEWER.id, OTHER.id]
+    paired = [t.policy_id for t in outcome.trials if not t.warm_up and t.policy_id != ORIGINAL.id]
+    assert paired.index(OTHER.id) > max(n for n, policy_id in enumerate(paired) if policy_id == FEWER.id)
 
 
 # Warm-up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,21 @@ import pytest
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import no_change
 from planopt_assets.decide.driver_memory import THRESHOLD
-from planopt_assets.loop.decisions import AS_MOST, _harmless, decisions_for
+from planopt_assets.loop.decisions import _apart, _harmless, decisions_for
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.workload_policies import context_of, workload_policy
+from planopt_assets.model.decision import APART, AS_MOST
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
+from planopt_assets.replan.candidates import Proposed
 from planopt_assets.store.codecs.deciding import VERDICTS
 from planopt_tests.decide.test_explore import JOINED, SIDE, joining
 from planopt_tests.loop.test_exploring import judged, quiet, seen, store
 from planopt_tests.measured import MIB
 from planopt_tests.memory_snapshot import MemorySnapshot
 from planopt_tests.promote.events import accept, chain_of
-from planopt_tests.rows import FEWER, OTHER, artifact, standing, stored, verdict
+from planopt_tests.rows import FEWER, OTHER, artifact, decision, standing, stored, verdict
 
 pytestmark = pytest.mark.fast
 
@@ -92,6 +95,21 @@ def test_a_broadcast_threshold_of_others_is_proposed_only_where_the_driver_has_r
     large, small = {**SIDE, "bytes": 900 * MIB, "estimated_bytes": 900 * MIB}, {**SIDE, "bytes": 20 * MIB}
     joins = [{"left": large, "right": small}]
     assert _harmless(raised, joining(executions=[{**JOINED, "joins": joins}])) == raised
+
+
+@pytest.mark.parametrize(("size", "apart"), [(20, False), (25, True)], ids=["both fit", "both are too large"])
+def test_a_threshold_of_others_says_so_where_a_hint_leaves_no_room_for_it(size: int, apart: bool) -> None:
+    """A rule wants to broadcast an input of 40 MiB. The threshold of the others lets in another one."""
+    large = {**SIDE, "bytes": 900 * MIB, "estimated_bytes": 900 * MIB}
+    sides = [{**SIDE, "bytes": n * MIB, "estimated_bytes": n * MIB, "target": f"join{n}.right"} for n in (40, size)]
+    evidence = joining(executions=[{**JOINED, "joins": [{"left": large, "right": side} for side in sides]}])
+    hinted = decision(policy=Policy.of(hints=["broadcast(join40.right)"]))
+    raised = Policy.of({THRESHOLD: str(32 * MIB)})
+    assert _apart(raised, evidence, [hinted]) == ({APART: 1} if apart else {})
+    assert _apart(raised, evidence, [decision()]) == {}  # no hint
+    assert _apart(FEWER, evidence, [hinted]) == {}  # no threshold
+    told = decision(policy=raised, arithmetic=json.dumps(_apart(raised, evidence, [hinted])))
+    assert Proposed.of(told).apart == apart
 
 
 # One for all

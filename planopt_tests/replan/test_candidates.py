@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planopt_assets.model.policy import Policy
@@ -118,3 +120,54 @@ def test_of_two_strategies_for_one_input_the_one_that_gains_more_is_in() -> None
     proposed = [Proposed(name, Policy.of(hints=[hint]), 9 - n) for n, (name, hint) in enumerate(hints.items())]
     found = combination(proposed, {p.policy.id: "kept" for p in proposed})
     assert found == (Policy.of(hints=[hints["dec_1"], hints["dec_3"]]), ("dec_1", "dec_3"))
+
+
+# What most other queries gained from
+
+MOST = Proposed("dec_most", Policy.of({SHUFFLE: "8"}), 1, first=True)
+
+
+def test_what_most_others_gained_from_is_planned_first_whatever_it_promises() -> None:
+    assert names(next_singles([A, B, C, MOST], {})) == [("dec_most",), ("dec_a",), ("dec_b",)]
+
+
+def test_it_is_in_the_combination_and_another_value_for_its_knob_is_not() -> None:
+    found = combination([A, B, MOST], tried(a="kept", b="kept") | {MOST.policy.id: "kept"})
+    assert found == (MOST.policy.merged(B.policy), ("dec_most", "dec_b"))
+
+
+def test_where_it_changes_no_plan_the_others_are_tried_as_ever() -> None:
+    found = combination([A, B, MOST], tried(a="kept", b="kept") | {MOST.policy.id: "dropped"})
+    assert found == (AB, ("dec_a", "dec_b"))
+
+
+def test_a_rule_that_proposes_the_same_is_behind_it_too() -> None:
+    same = Proposed("dec_x", MOST.policy, 500)
+    assert next_singles([A, same, MOST], {})[0] == (MOST.policy, ("dec_most", "dec_x"))
+
+
+# What the driver cannot hold together
+
+RAISED = Proposed("dec_most", Policy.of({"spark.sql.autoBroadcastJoinThreshold": "33554432"}), 1, first=True)
+HINTED = Proposed("dec_h", Policy.of(hints=["broadcast(join0.right c)"]), 500)
+
+
+@pytest.mark.parametrize(("apart", "ids"), [(True, ("dec_most", "dec_b")), (False, ("dec_most", "dec_h", "dec_b"))])
+def test_a_threshold_is_combined_with_a_broadcast_hint_only_where_the_driver_has_room_for_both(
+    apart: bool, ids: tuple[str, ...]
+) -> None:
+    raised = replace(RAISED, apart=apart)
+    found = combination([HINTED, B, raised], {p.policy.id: "kept" for p in (HINTED, B, raised)})
+    assert found is not None
+    assert found[1] == ids
+
+
+def test_nor_after_both_were_accepted_each_by_itself() -> None:
+    raised = replace(RAISED, apart=True)
+    assert combination([HINTED, raised], {p.policy.id: "accept" for p in (HINTED, raised)}) is None
+
+
+def test_a_hint_that_broadcasts_nothing_needs_no_room() -> None:
+    raised, merged = replace(RAISED, apart=True), Proposed("dec_m", Policy.of(hints=["merge(join0.right c)"]), 5)
+    found = combination([merged, raised], {p.policy.id: "kept" for p in (merged, raised)})
+    assert found == (raised.policy.merged(merged.policy), ("dec_most", "dec_m"))

@@ -239,6 +239,7 @@ def _experiment(
         look=_look(run, standing.query_id) if purpose != "confirm" else None,
         in_force=in_force(standing.chain),
         original=[counted[o] for o in observed] if baseline != ORIGINAL else (),
+        first=next((d.policy_after for d in standing.this_round if d.goes_first), ORIGINAL),
     )
 
 
