@@ -14,19 +14,20 @@ from benchmarks.model_error import lines, main, summary, text
 from benchmarks.store_scale.generate import generate
 from planopt_assets.decide.price_fit import ENOUGH_QUERIES, fitted
 from planopt_assets.model.cost_model import GIVEN, Prices, Work
+from planopt_assets.model.work_units import Units
 from planopt_assets.workload import load_workload
 
 pytestmark = pytest.mark.fast
 
-TRUE = replace(GIVEN, row_ns=2_000, task_ns=15_000_000, query_ns=200_000_000)
+TRUE = replace(GIVEN, row_ns=300, task_ns=15_000_000, query_ns=200_000_000)
 
 
 def ran(queries: int, prices: Prices = TRUE) -> list[Work]:
     """Each query ten times, with work of its own, and CPU as by the prices."""
     found = []
     for number in range(1, queries + 1):
-        units = {"rows": 90_000 * number, "files": 3 * number**2, "tasks": 40 + 7 * number, "blocks": 11 * (9 - number)}
-        found += [Work(f"q{number}", prices.query_ns + prices.of(**units), **units)] * 10
+        units = Units(900_000 * number, files=3 * number**2, tasks=40 + 7 * number, blocks=11 * (9 - number))
+        found += [Work(f"q{number}", prices.query_ns + prices.of(units), units)] * 10
     return found
 
 
@@ -62,7 +63,7 @@ def test_without_enough_queries_nothing_is_fitted_and_that_is_said() -> None:
     found = lines(ran(ENOUGH_QUERIES - 1), None)
     assert {(line.stored, line.left_out) for line in found} == {(None, None)}
     assert summary(found)["left_out"] is None
-    facts = {"store": "s", "workload": "w", "prices": None, "queries": [], "summary": summary(found)}
+    facts = {"store": "s", "workload": "w", "cores": 2, "engine": "spark 4.2.0", "prices": None, "queries": [], "summary": summary(found)}
     assert "left out: too few executions or queries for a fit" in text(facts)
 
 

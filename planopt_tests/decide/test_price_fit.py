@@ -12,13 +12,24 @@ from hypothesis import strategies as st
 from planopt_assets.decide.decide import decide
 from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, ENOUGH_QUERIES, FARTHEST, error, fitted
 from planopt_assets.decide.prices import query_cpu_ns
-from planopt_assets.model.cost_model import GIVEN, Prices, Work
+from planopt_assets.model.cost_model import GIVEN, PRICE_OF, Environment, Prices, Work
+from planopt_assets.model.work_units import Units
 from planopt_assets.model.workload import Knobs
 from planopt_tests.decide.cases import WORKED
 
 pytestmark = pytest.mark.fast
 
-TRUE = Prices(row_ns=300, file_ns=3_000_000, task_ns=9_000_000, block_ns=450_000, query_ns=250_000_000)
+TRUE = Prices(
+    row_ns=200,
+    file_ns=3_000_000,
+    task_ns=9_000_000,
+    block_ns=450_000,
+    query_ns=250_000_000,
+    shuffled_row_ns=900,
+    joined_row_ns=120,
+    grouped_row_ns=400,
+)
+HERE = Environment(2, "delta 4.4.0, java 17, spark 4.2.0")
 
 
 def ran(queries: int = 20, runs: int = 6, *, noise: float = 0.05, seed: int = 7) -> list[Work]:
@@ -26,10 +37,12 @@ def ran(queries: int = 20, runs: int = 6, *, noise: float = 0.05, seed: int = 7)
     draw, found = random.Random(seed), []
     for query in range(queries):
         rows, files, tasks = draw.randrange(10**5, 10**7), draw.randrange(1, 200), draw.randrange(4, 400)
+        shuffled, joined, grouped = (round(rows * draw.choice((0, 0.01, 0.3, 1))) for _ in range(3))
         for run in range(runs):
             blocks = tasks * (200 if run % 2 else 2)
-            cpu = TRUE.query_ns + TRUE.of(rows=rows, files=files, tasks=tasks, blocks=blocks)
-            found.append(Work(f"q{query}", round(cpu * draw.gauss(1, noise)), rows, files, tasks, blocks))
+            units = Units(rows, files, tasks, blocks, shuffled, joined, grouped)
+            cpu = TRUE.query_ns + TRUE.of(units)
+            found.append(Work(f"q{query}", round(cpu * draw.gauss(1, noise)), units))
     return found
 
 
@@ -39,8 +52,8 @@ def test_the_fit_comes_nearer_than_the_given_prices() -> None:
     assert found.error is not None
     assert found.prior_error is not None
     assert found.error < 1.1 < 1.5 < found.prior_error
-    assert found.row_ns == pytest.approx(TRUE.row_ns, rel=0.3)
-    assert found.block_ns == pytest.approx(TRUE.block_ns, rel=0.3)
+    for name in ("row_ns", "block_ns", "shuffled_row_ns"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.3), name
     assert (found.executions, found.queries) == (120, 20)
 
 
@@ -63,7 +76,10 @@ def test_a_query_that_ran_a_thousand_times_does_not_decide_alone() -> None:
 
 
 def test_what_no_execution_did_keeps_its_price() -> None:
-    found = fitted([replace(w, files=0, cpu_ns=w.cpu_ns - w.files * TRUE.file_ns) for w in ran()])
+    work = ran(noise=0)
+    found = fitted(
+        [replace(w, cpu_ns=w.cpu_ns - w.units.files * TRUE.file_ns, units=replace(w.units, files=0)) for w in work]
+    )
     assert found is not None
     assert found.file_ns == GIVEN.file_ns
 
@@ -82,7 +98,7 @@ def test_too_little_is_not_fitted(work: list[Work]) -> None:
             Work,
             st.sampled_from([f"q{n}" for n in range(9)]),
             st.integers(1, 10**12),
-            *(st.integers(0, limit) for limit in (10**9, 10**5, 10**5, 10**7)),
+            st.builds(Units, *(st.integers(0, limit) for limit in (10**9, 10**5, 10**5, 10**7, 10**9, 10**9, 10**9))),
         ),
         min_size=ENOUGH_EXECUTIONS,
         max_size=90,
@@ -91,9 +107,10 @@ def test_too_little_is_not_fitted(work: list[Work]) -> None:
 def test_whatever_was_measured_prices_stay_within_reach_of_the_given_ones(work: list[Work]) -> None:
     found = fitted(work)
     if found is not None:
-        for name in ("row_ns", "file_ns", "task_ns", "block_ns", "query_ns"):
+        for name in ("query_ns", *PRICE_OF.values()):
             given_price = getattr(GIVEN, name)
-            assert given_price / FARTHEST * 0.99 <= getattr(found, name) <= given_price * FARTHEST * 1.01
+            low, high = given_price / FARTHEST, given_price * FARTHEST
+            assert low * 0.99 - 1 <= getattr(found, name) <= high * 1.01 + 1
 
 
 def test_the_same_work_gives_the_same_id_and_other_work_another_one() -> None:
