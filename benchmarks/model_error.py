@@ -66,7 +66,7 @@ def ratio(work: Sequence[Work], prices: Prices) -> float:
     """Modelled over measured CPU: the median over the executions of a query.
 
     >>> from planopt_assets.model.work_units import Units
-    >>> ratio([Work("q", 400_000_000, Units(rows=1_000_000))], GIVEN)
+    >>> ratio([Work("q", 400_000_000, Units(rows=5_000_000))], GIVEN)
     0.5
     """
     return median((prices.query_ns + prices.of(w.units)) / w.cpu_ns for w in work)

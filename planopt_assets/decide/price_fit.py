@@ -58,7 +58,7 @@ def error(work: Sequence[Work], prices: Prices) -> float:
     """By how much modelled and measured CPU differ, as a factor: the median over queries of their own median.
 
     >>> from planopt_assets.model.work_units import Units
-    >>> error([Work("q", 400_000_000, Units(rows=1_000_000))], GIVEN)
+    >>> error([Work("q", 400_000_000, Units(rows=5_000_000))], GIVEN)
     2.0
     """
     of_query: dict[str, list[float]] = {}

@@ -13,6 +13,7 @@ from planopt_assets.model.work_units import Units
 
 PRICE_OF: Final = {
     "rows": "row_ns",
+    "decoded_kib": "decoded_kib_ns",
     "files": "file_ns",
     "tasks": "task_ns",
     "blocks": "block_ns",
@@ -57,7 +58,8 @@ class Prices:
     error: float | None = None  # median over queries of modelled to measured CPU, whichever way, as a factor
     prior_error: float | None = None  # the same of the prices that planopt comes with
     fitted_on: str = ""  # hash of the work that they were fitted to
-    # Of rows by what is done with them. 0 in models of an older planopt, whose `row_ns` had all of it.
+    # Of bytes, and of rows by what is done with them. 0 in models of an older planopt, whose `row_ns` had all of it.
+    decoded_kib_ns: int = 0
     shuffled_row_ns: int = 0
     joined_row_ns: int = 0
     grouped_row_ns: int = 0
@@ -106,17 +108,20 @@ def _id_of(prices: Prices) -> str:
 
 
 GIVEN = Prices(
-    row_ns=100,
+    row_ns=20,
     file_ns=2_000_000,
     task_ns=5_000_000,
     block_ns=200_000,
     query_ns=100_000_000,
-    shuffled_row_ns=400,
+    decoded_kib_ns=1_000,
+    shuffled_row_ns=250,
     joined_row_ns=50,
-    grouped_row_ns=150,
+    grouped_row_ns=200,
 )
 """What planopt comes with: the low end of what was measured with Spark 4.2 on local disk.
 
-A row: reading it in a vectorised scan. A file: opening it and reading its footer. A block: each map task of a
-shuffle writes one per partition; 0.4 to 0.7 ms were measured for one that holds rows, halved.
+A row and a KiB: reading them in a vectorised scan, by rows and by the bytes of the columns that are read. A file:
+opening it and reading its footer. A block: each map task of a shuffle writes one per partition; 0.4 to 0.7 ms were
+measured for one that holds rows, halved. A shuffled row: written, fetched, and mostly sorted. A joined row: an input of
+a join, probed or merged. A grouped row: into an aggregation, with its expressions.
 """

@@ -99,15 +99,14 @@ class _Ran:
 
     def work(self, row: dict[str, Any]) -> Work | None:
         """What it did. None: something of it is unknown, which is not zero."""
-        if not row["cpu_ns"] or any(row[name] is None for name in COUNTED):
-            return None
         key = row["query_id"], self._inputs.get(row["execution_id"]), row["policy_id"], row["binding"]
         text = self._plans.get(key)
-        if text is None:
+        if text is None or not row["cpu_ns"]:
             return None
         if text not in self._known:
             self._known[text] = decoded(lambda: signals_from_json(text), "trials", "signals", row["query_id"], None)
-        return Work(row["query_id"], row["cpu_ns"], execution_units(row, self._known[text]))
+        units = execution_units(row, self._known[text])
+        return None if units is None else Work(row["query_id"], row["cpu_ns"], units)
 
 
 def _rows(snapshot: Snapshot, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:

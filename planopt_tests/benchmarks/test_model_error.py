@@ -19,14 +19,14 @@ from planopt_assets.workload import load_workload
 
 pytestmark = pytest.mark.fast
 
-TRUE = replace(GIVEN, row_ns=300, task_ns=15_000_000, query_ns=200_000_000)
+TRUE = replace(GIVEN, row_ns=60, task_ns=15_000_000, query_ns=200_000_000)
 
 
 def ran(queries: int, prices: Prices = TRUE) -> list[Work]:
     """Each query ten times, with work of its own, and CPU as by the prices."""
     found = []
     for number in range(1, queries + 1):
-        units = Units(900_000 * number, files=3 * number**2, tasks=40 + 7 * number, blocks=11 * (9 - number))
+        units = Units(4_500_000 * number, files=3 * number**2, tasks=40 + 7 * number, blocks=11 * (9 - number))
         found += [Work(f"q{number}", prices.query_ns + prices.of(units), units)] * 10
     return found
 

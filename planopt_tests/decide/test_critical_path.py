@@ -41,14 +41,15 @@ def evidence(*stages: Stage, cores: int = 16, bindings: int = 1) -> Evidence:
 
 def test_a_stage_costs_its_rows_files_tasks_and_blocks() -> None:
     stage = Stage(0, (), tasks=12, rows=765_000, files=201, shuffle_partitions=200)
-    assert stage_cpu_ns(stage, Signals()) == 76_500_000 + 402_000_000 + 60_000_000 + 12 * 200 * 200_000
+    assert stage_cpu_ns(stage, Signals()) == 15_300_000 + 402_000_000 + 60_000_000 + 12 * 200 * 200_000
 
 
 def test_a_row_from_a_shuffle_costs_more_than_one_from_a_scan() -> None:
     reads = Stage(1, (0,), tasks=0, rows=1_000_000, files=0, shuffle_partitions=0, nodes=(3,))
     assert stage_cpu_ns(reads, Signals()) == 1_000_000 * GIVEN.shuffled_row_ns
-    both = Signals(scans=(Scan(3, "t", files=0, bytes=0, splits=0, read_rows=400_000),))
-    assert stage_cpu_ns(reads, both) == 400_000 * GIVEN.row_ns + 600_000 * GIVEN.shuffled_row_ns
+    both = Signals(scans=(Scan(3, "t", files=0, bytes=0, splits=0, read_rows=512_000, row_bytes=30),))
+    decoded = 15_000 * GIVEN.decoded_kib_ns
+    assert stage_cpu_ns(reads, both) == 512_000 * GIVEN.row_ns + decoded + 488_000 * GIVEN.shuffled_row_ns
 
 
 def test_what_operators_do_with_rows_costs_in_the_stage_that_they_are_in() -> None:

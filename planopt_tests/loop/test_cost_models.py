@@ -13,7 +13,7 @@ from planopt_assets.loop.cost_models import new_models, prices_now, prices_of
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL
-from planopt_assets.model.signals import Aggregation, Join, JoinInput, Signals
+from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, Signals
 from planopt_assets.model.work_units import COUNTED, Units
 from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.codecs.observing import SHARED
@@ -72,7 +72,8 @@ def shown(units: Units) -> Signals:
     """A plan whose operators did so much."""
     side = JoinInput(0, None, None, shuffled=True, tables=())
     join = Join(1, "Inner", "SortMergeJoin", "SortMergeJoin", None, side, replace(side, rows=units.joined_rows), 0)
-    return Signals(joins=(join,), aggregations=(Aggregation(0, units.grouped_rows, 1, 1, keys=1),))
+    scan = Scan(2, "t", files=1, bytes=1, splits=1, read_rows=units.decoded_kib, row_bytes=1024)
+    return Signals(scans=(scan,), joins=(join,), aggregations=(Aggregation(0, units.grouped_rows, 1, 1, keys=1),))
 
 
 def store(executions: int, *models: Prices, **others: list[Row]) -> MemorySnapshot:
@@ -131,6 +132,28 @@ def test_disturbed_trials_do_not_count() -> None:
 def test_an_execution_with_an_unknown_counter_is_left_out_and_not_taken_for_zero(counter: str) -> None:
     assert len(measured_work(MemorySnapshot(**ran_in(HERE, 60)), HERE)) == 60
     assert measured_work(MemorySnapshot(**ran_in(HERE, 60, unknown=counter)), HERE) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "field"), [("scans", "read_rows"), ("scans", "row_bytes"), ("aggregations", "rows_in")]
+)
+def test_neither_is_an_operator_with_an_unknown_number_of_rows(part: str, field: str) -> None:
+    tables = ran_in(HERE, 60)
+    for row in tables["plan_artifacts"][:10]:
+        content = json.loads(row["signals"])
+        content[part][0][field] = None
+        row["signals"] = dumped(content)
+    assert len(measured_work(MemorySnapshot(**tables), HERE)) == 50
+
+
+def test_a_scan_below_a_reused_shuffle_never_ran_and_is_not_unknown() -> None:
+    tables = ran_in(HERE, 1)
+    (row,) = tables["plan_artifacts"]
+    before = measured_work(MemorySnapshot(**tables), HERE)
+    content = json.loads(row["signals"])
+    content["scans"].append({**content["scans"][0], "splits": 0, "read_rows": None})
+    row["signals"] = dumped(content)
+    assert measured_work(MemorySnapshot(**tables), HERE) == before
 
 
 def test_an_execution_whose_plan_nobody_looked_at_is_left_out() -> None:
@@ -210,7 +233,7 @@ def test_a_model_of_an_older_planopt_keeps_its_id_and_what_it_did_not_know_costs
     older = Prices.from_json(text)
     assert older.id == content_id("cst", json.loads(text))
     assert older.to_json() == text
-    assert older.of(Units(1, 1, 1, 1, 10**9, 10**9, 10**9)) == 700 + 2_000_000 + 6_000_000 + 333_000
+    assert older.of(Units(1, 10**9, 1, 1, 1, 10**9, 10**9, 10**9)) == 700 + 2_000_000 + 6_000_000 + 333_000
     named = decision(arithmetic=json.dumps({"prices": older.id}))
     assert prices_of(store(0, older), [named], HERE) == older
     assert prices_now(store(0, older), HERE) == GIVEN  # of an unknown environment
