@@ -110,6 +110,8 @@ def main(arguments: Sequence[str]) -> int:
     if empty := [store for store, names in named.items() if not names]:
         parser.error(f"no executions in {', '.join(empty)}: name the folder of a store that a loop has written")
     found = [one for store, names in named.items() for name in names for one in told(store, name)]
+    if not found:
+        parser.error("no execution tells its cores and its engine: those of a planopt before schema version 7 do not")
     print(json.dumps(found, indent=2) if options.json else "\n\n".join(map(text, found)))
     return 0
 

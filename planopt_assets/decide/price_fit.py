@@ -32,7 +32,11 @@ _DIGITS = 3  # of a price: the same on every machine, whatever its last bits are
 def fitted(
     work: Sequence[Work], held: int = 0, given: Prices = GIVEN, environment: Environment = UNKNOWN
 ) -> Prices | None:
-    """The prices that tell this work best, out of `held` executions. None: it is too little, or of too few queries."""
+    """The prices that tell this work best, out of `held` executions. None: it is too little, or of too few queries.
+
+    In whatever order the work is given, they are the same to the last digit: how a store lays out its rows may change.
+    """
+    work = sorted(work)
     counts = Counter(w.query_id for w in work)
     if len(work) < ENOUGH_EXECUTIONS or len(counts) < ENOUGH_QUERIES:
         return None

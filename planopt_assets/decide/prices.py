@@ -21,7 +21,7 @@ from planopt_assets.model.work_units import Shown, Units, stage_units
 # The given prices, for what does not belong to one query in one environment.
 CPU_PER_FILE_NS, CPU_PER_TASK_NS, CPU_PER_QUERY_NS = GIVEN.file_ns, GIVEN.task_ns, GIVEN.query_ns
 CPU_PER_ROW_NS = 1_000
-"""A row in the rules about scans. Only its share in the query counts (`scan_dearness`): it is dear, and so is all else."""
+"""A row in the rules about scans. Dear, as all else is: only its share in the query counts (`scan_dearness`)."""
 SCANNED = Prices(CPU_PER_ROW_NS, GIVEN.file_ns, GIVEN.task_ns, GIVEN.block_ns, GIVEN.query_ns)
 PRICED = ("input_rows", "scan_files", "tasks")  # counters that must be known
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.work_units import Units
 
-
 PRICE_OF: Final = {
     "rows": "row_ns",
     "decoded_kib": "decoded_kib_ns",
@@ -24,7 +23,7 @@ PRICE_OF: Final = {
 """By unit of work (`Units`), the name of its price."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Environment:
     """Where executions ran: what a row costs with one number of cores or one engine says little of another."""
 
@@ -35,7 +34,7 @@ class Environment:
 UNKNOWN: Final = Environment(0, "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Work:
     """What one execution did, and the CPU that was measured for it."""
 

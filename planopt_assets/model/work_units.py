@@ -16,7 +16,7 @@ COUNTED = ("input_rows", "scan_files", "tasks", "shuffle_blocks", "shuffle_write
 """Counters that must be known: unknown is not zero."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Units:
     """Amounts of work. A row counts once for each operator that does something with it."""
 

@@ -44,9 +44,9 @@ def executions_of_ours(snapshot: Snapshot, cores: int) -> int:
 
 
 def environments(snapshot: Snapshot) -> list[Environment]:
-    """Where executions that planopt ran itself took place, in the order they were first seen."""
+    """Where executions that planopt ran itself took place: the fewest cores first."""
     ran = _Ran(snapshot)
-    return list(dict.fromkeys(e for row in ran.rows() if (e := ran.environment(row)) is not None))
+    return sorted({e for row in ran.rows() if (e := ran.environment(row)) is not None})
 
 
 def measured_work(snapshot: Snapshot, environment: Environment) -> list[Work]:
@@ -111,6 +111,4 @@ class _Ran:
 
 def _rows(snapshot: Snapshot, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     found = snapshot.table(table, list(columns))
-    return (
-        dict(zip(columns, row, strict=True)) for row in zip(*(found[c].to_pylist() for c in columns), strict=True)
-    )
+    return (dict(zip(columns, row, strict=True)) for row in zip(*(found[c].to_pylist() for c in columns), strict=True))

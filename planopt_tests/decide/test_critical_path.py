@@ -13,6 +13,7 @@ from planopt_assets.decide.prices import execution_cpu_ns, stage_cpu_ns, stages_
 from planopt_assets.model.cost_model import GIVEN, Prices
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, Signals, Stage
+from planopt_assets.model.work_units import execution_units
 from planopt_tests.decide.cases import evidence_of, scanned, shuffled
 
 pytestmark = pytest.mark.fast
@@ -58,6 +59,30 @@ def test_what_operators_do_with_rows_costs_in_the_stage_that_they_are_in() -> No
     assert stage_cpu_ns(replace(stage, nodes=(3,)), shown) == 1_100_000 * GIVEN.joined_row_ns
     assert stage_cpu_ns(replace(stage, nodes=(4,)), shown) == 50_000 * GIVEN.grouped_row_ns
     assert stage_cpu_ns(stage, shown) == 0
+
+
+def test_the_stages_of_a_plan_do_together_what_the_whole_execution_did() -> None:
+    """Two scans, shuffled and joined, and the join's rows grouped: the model of the whole is the sum of its stages."""
+    scans = tuple(Scan(n, t, 10, 0, 4, read_rows=r, row_bytes=32) for n, t, r in ((7, "o", 64_000), (9, "c", 32_000)))
+    sides = (replace(_INPUT, rows=rows) for rows in (50_000, 32_000))
+    join = Join(3, "Inner", "SortMergeJoin", "SortMergeJoin", None, *sides, 40_000)
+    shown = Signals(scans=scans, joins=(join,), aggregations=(Aggregation(2, 40_000, 500, 500, keys=1),))
+    stages = (
+        Stage(0, (), 4, 64_000, files=10, shuffle_partitions=200, nodes=(6, 7)),
+        Stage(1, (), 4, 32_000, files=10, shuffle_partitions=200, nodes=(8, 9)),
+        Stage(2, (0, 1), 2, 82_000, files=0, shuffle_partitions=200, nodes=(2, 3, 4, 5)),
+        Stage(3, (2,), 1, 500, files=0, shuffle_partitions=0, nodes=(0, 1)),
+    )
+    counted = {
+        "input_rows": 96_000,
+        "scan_files": 20,
+        "tasks": 11,
+        "shuffle_blocks": 2_000,
+        "shuffle_write_rows": 82_500,
+    }
+    whole = execution_units(counted, shown)
+    assert whole is not None
+    assert sum(stage_cpu_ns(stage, shown) for stage in stages) == GIVEN.of(whole)
 
 
 def test_a_model_of_an_older_planopt_has_one_price_for_all_rows_that_a_stage_reads() -> None:

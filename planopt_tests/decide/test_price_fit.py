@@ -137,6 +137,13 @@ def test_the_same_work_gives_the_same_id_and_other_work_another_one() -> None:
     assert Prices.from_json(first.to_json()) == first
 
 
+def test_the_order_of_the_work_does_not_matter() -> None:
+    work = ran()
+    shuffled = random.Random(3).sample(work, len(work))
+    assert shuffled != work
+    assert fitted(shuffled) == fitted(work)
+
+
 def test_a_saving_is_half_of_a_fitted_price_and_never_below_the_given_one() -> None:
     assert (TRUE.saved_block_ns, TRUE.saved_task_ns) == (225_000, 5_000_000)
     assert (GIVEN.saved_block_ns, GIVEN.saved_task_ns) == (GIVEN.block_ns, GIVEN.task_ns)

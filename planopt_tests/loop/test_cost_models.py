@@ -166,7 +166,7 @@ def test_an_execution_whose_plan_nobody_looked_at_is_left_out() -> None:
 def test_a_trial_has_the_plan_of_its_policy_on_the_same_inputs() -> None:
     """Only the first run of a candidate is looked at; the runs after it have the same plan."""
     tables = ran_in(HERE, 1)
-    (row,), (seen,) = tables["runtime_counters"], tables["plan_artifacts"]
+    (row,) = tables["runtime_counters"]
     own = stored("trials", query_id=row["query_id"], policy_id="pol_1", binding=0, input_fingerprint="inp-2-4.2.0-0")
     plan = dumped(asdict(shown(Units(joined_rows=77))))
     first, second = (own | {"trial_id": f"t{n}", "warm_up": n == 1, "status": "ok"} for n in (1, 2))

@@ -1,4 +1,4 @@
-"""A cost model and the decisions that name it, made again from the same stored rows by another process: the same bytes."""
+"""A cost model and the decisions that name it are the same bytes, made again from stored rows in another process."""
 
 from __future__ import annotations
 
