@@ -76,7 +76,7 @@ def test_without_enough_queries_nothing_is_fitted_and_that_is_said() -> None:
 def test_a_store_of_two_environments_has_an_error_for_each(tmp_path: Path) -> None:
     store, elsewhere = str(tmp_path), replace(HERE, cores=16)
     for environment in (HERE, elsewhere):
-        for name, rows in ran_in(environment, 60).items():
+        for name, rows in ran_in(environment, 120).items():
             write_deltalake(f"{store}/{name}", pa.Table.from_pylist(rows, schema=TABLES[name]), mode="append")
     first, second = told(store, "demo")
     assert [(one["cores"], one["engine"]) for one in (first, second)] == [(2, HERE.engine), (16, HERE.engine)]
