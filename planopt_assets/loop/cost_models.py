@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, fitted
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
-from planopt_assets.store.prices import content_of, executions_of_ours, measured_work, stored_prices
+from planopt_assets.store.prices import Ran, content_of, executions_of_ours, stored_prices
 
 if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
@@ -56,5 +56,8 @@ def _now(snapshot: Snapshot, environment: Environment) -> Prices:
     enough = max(ENOUGH_EXECUTIONS, GROWN * last.executions)
     if executions_of_ours(snapshot, environment.cores) < enough:
         return last
-    work = measured_work(snapshot, environment)
-    return last if len(work) < enough else fitted(work[-MOST:], len(work), environment=environment) or last
+    ran = Ran(snapshot)
+    counted = ran.counted_in(environment)
+    if len(counted) < enough:
+        return last
+    return fitted(ran.work(counted[-MOST:]), len(counted), environment=environment) or last
