@@ -1,7 +1,8 @@
 """How far the cost model is off: modelled against measured CPU of each query in a store, as a factor. No Spark.
 
   given      the prices that planopt comes with
-  stored     the newest fitted prices of the store, which decisions go by; fitted to these very executions, among others
+  stored     the newest fitted prices of the store for this number of cores and these versions, which decisions go by;
+             fitted to these very executions, among others
   left out   prices fitted to all other queries: what a query costs that the fit has never seen
 
 A fit that is judged on what it was fitted to proves little, so the last column is the honest one. Decide itself takes
@@ -22,7 +23,7 @@ from planopt_assets.decide.price_fit import fitted
 from planopt_assets.delta.place import data_files, place
 from planopt_assets.model.cost_model import GIVEN, Prices, Work
 from planopt_assets.store.opened import opened
-from planopt_assets.store.prices import measured_work, stored_prices
+from planopt_assets.store.prices import environments, measured_work, stored_prices
 from planopt_assets.store.schemas import TABLES
 from planopt_assets.store.snapshot import Snapshot
 
@@ -64,13 +65,11 @@ def lines(work: Sequence[Work], stored: Prices | None) -> list[Line]:
 def ratio(work: Sequence[Work], prices: Prices) -> float:
     """Modelled over measured CPU: the median over the executions of a query.
 
-    >>> ratio([Work("q", 400_000_000, rows=100_000, files=0, tasks=0, blocks=0)], GIVEN)
+    >>> from planopt_assets.model.work_units import Units
+    >>> ratio([Work("q", 400_000_000, Units(rows=5_000_000))], GIVEN)
     0.5
     """
-    return median(
-        (prices.query_ns + prices.of(rows=w.rows, files=w.files, tasks=w.tasks, blocks=w.blocks)) / w.cpu_ns
-        for w in work
-    )
+    return median((prices.query_ns + prices.of(w.units)) / w.cpu_ns for w in work)
 
 
 def summary(found: Sequence[Line]) -> dict[str, dict[str, float] | None]:
@@ -110,29 +109,38 @@ def main(arguments: Sequence[str]) -> int:
     named = {store: workloads(store) for store in options.stores}
     if empty := [store for store, names in named.items() if not names]:
         parser.error(f"no executions in {', '.join(empty)}: name the folder of a store that a loop has written")
-    found = [told(store, name) for store, names in named.items() for name in names]
+    found = [one for store, names in named.items() for name in names for one in told(store, name)]
+    if not found:
+        parser.error("no execution tells its cores and its engine: those of a planopt before schema version 7 do not")
     print(json.dumps(found, indent=2) if options.json else "\n\n".join(map(text, found)))
     return 0
 
 
-def told(store: str, workload: str) -> dict[str, Any]:
-    """All that is known of one workload in a store."""
+def told(store: str, workload: str) -> list[dict[str, Any]]:
+    """All that is known of one workload in a store, in each environment that it ran in."""
     snapshot = Snapshot(store, workload, only_read=True)
-    work, prices = measured_work(snapshot), stored_prices(snapshot)
-    newest = prices[-1] if prices else None
-    found = lines(work, newest)
-    return {
-        "store": store,
-        "workload": workload,
-        "prices": newest.id if newest else None,
-        "queries": [asdict(line) for line in found],
-        "summary": summary(found),
-    }
+    stored = stored_prices(snapshot)
+    found = []
+    for environment in environments(snapshot):
+        newest = next((p for p in reversed(stored) if p.environment == environment), None)
+        per_query = lines(measured_work(snapshot, environment), newest)
+        found.append(
+            {
+                "store": store,
+                "workload": workload,
+                **asdict(environment),
+                "prices": newest.id if newest else None,
+                "queries": [asdict(line) for line in per_query],
+                "summary": summary(per_query),
+            }
+        )
+    return found
 
 
 def text(found: dict[str, Any]) -> str:
     rows = [
-        f"{found['workload']} in {found['store']}: modelled over measured CPU, prices {found['prices'] or 'as given'}",
+        f"{found['workload']} in {found['store']}, {found['cores']} cores, {found['engine']}",
+        f"modelled over measured CPU, prices {found['prices'] or 'as given'}",
         f"{'query':<26}{'executions':>10}{'measured s':>12}{'given':>9}{'stored':>9}{'left out':>10}",
     ]
     for line in found["queries"]:

@@ -33,6 +33,7 @@ def counters_row(query: Spec, night: Night, execution: str, purpose: str, policy
         "purpose": purpose,
         "policy_id": policy_id,
         "binding": 0,
+        "cores": 2,
         **counted,
         **unknown,
     }

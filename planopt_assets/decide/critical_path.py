@@ -13,12 +13,12 @@ The prices only share out what was measured: if the query took half of the model
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
-from planopt_assets.decide.prices import dearness, execution_cpu_ns, stage_cpu_ns
-from planopt_assets.model.cost_model import GIVEN, Prices
+from planopt_assets.decide.prices import dearness, execution_cpu_ns, stages_cpu_ns
+from planopt_assets.model.cost_model import Prices
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Stage
 
@@ -46,13 +46,14 @@ def gain_bound(evidence: Evidence, nodes: Collection[int]) -> Bound:
 
 
 def critical_path(
-    stages: Sequence[Stage], cores: int, free: Collection[int] = (), prices: Prices = GIVEN
+    stages: Sequence[Stage], costs: Mapping[int, int], cores: int, free: Collection[int] = ()
 ) -> tuple[int, tuple[int, ...]]:
     """The longest chain of stages, in nanoseconds and as stage numbers. Stages in `free` cost nothing.
 
     >>> scan = Stage(0, feeds=(), tasks=4, rows=1_000_000, files=0, shuffle_partitions=0)
-    >>> critical_path([scan, Stage(1, feeds=(0,), tasks=1, rows=95_000, files=0, shuffle_partitions=0)], cores=2)
-    (610000000, (0, 1))
+    >>> last = Stage(1, feeds=(0,), tasks=1, rows=95_000, files=0, shuffle_partitions=0)
+    >>> critical_path([scan, last], {0: 1_000_000_000, 1: 100_000_000}, cores=2)
+    (600000000, (0, 1))
     """
     by_index = {s.index: s for s in stages}
     graph = {s.index: [f for f in s.feeds if f in by_index] for s in stages}
@@ -60,14 +61,14 @@ def critical_path(
     for index in TopologicalSorter(graph).static_order():
         # On a tie the chain with the lower stage numbers wins, so the answer is always the same.
         before = min((longest[f] for f in graph[index]), key=lambda c: (-c[0], c[1]), default=(0, ()))
-        own = 0 if index in free else stage_wall_ns(by_index[index], cores, prices)
+        own = 0 if index in free else stage_wall_ns(by_index[index], costs[index], cores)
         longest[index] = (before[0] + own, (*before[1], index))
     return min(longest.values(), key=lambda c: (-c[0], c[1]), default=(0, ()))
 
 
-def stage_wall_ns(stage: Stage, cores: int, prices: Prices = GIVEN) -> int:
+def stage_wall_ns(stage: Stage, cpu_ns: int, cores: int) -> int:
     """Wall clock of a stage: its tasks share the cores. With fewer tasks than cores, some cores are idle."""
-    return stage_cpu_ns(stage, prices) // max(1, min(cores, stage.tasks))
+    return cpu_ns // max(1, min(cores, stage.tasks))
 
 
 def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection[int], prices: Prices) -> Bound:
@@ -78,14 +79,15 @@ def _execution_bound(execution: ObservedExecution, cores: int, nodes: Collection
     touched = {s.index for s in stages if set(s.nodes) & set(nodes)}
     if not touched:  # no operators given, or none of them in this binding's plan: the bound must never be too low
         touched = {s.index for s in stages}
-    wall = _wall_ns(stages, cores, (), prices)
+    costs = stages_cpu_ns(execution, prices)
+    wall = _wall_ns(stages, costs, cores, ())
     return Bound(
-        round(share * sum(stage_cpu_ns(s, prices) for s in stages if s.index in touched)),
-        round(share * (wall - _wall_ns(stages, cores, touched, prices))),
+        round(share * sum(costs[index] for index in touched)),
+        round(share * (wall - _wall_ns(stages, costs, cores, touched))),
         prices.query_ns + round(share * wall),
     )
 
 
-def _wall_ns(stages: Sequence[Stage], cores: int, free: Collection[int], prices: Prices) -> int:
-    work = sum(stage_cpu_ns(s, prices) for s in stages if s.index not in free)
-    return max(critical_path(stages, cores, free, prices)[0], work // cores)
+def _wall_ns(stages: Sequence[Stage], costs: Mapping[int, int], cores: int, free: Collection[int]) -> int:
+    work = sum(cost for index, cost in costs.items() if index not in free)
+    return max(critical_path(stages, costs, cores, free)[0], work // cores)

@@ -1,4 +1,4 @@
-"""The cost of a plan that did not run: rows from the Delta log, followed up the plan, at the prices of the cost model.
+"""The cost of a plan that did not run: rows from the Delta log, followed up the plan, at the prices of the rules.
 
 It compares two plans over the same tables. It is no forecast of seconds: predicates above a scan and groups are assumed
 to keep every row, on both sides.

@@ -1,4 +1,4 @@
-"""Prices fitted to stored executions: what a row, a file, a task and a block cost in this environment. Pure.
+"""Prices fitted to stored executions: what each unit of work costs in this environment. Pure.
 
 Non-negative least squares of the relative error, each query with the same weight, so that one that ran a thousand times
 does not decide alone. The given prices count a little too, so that a unit of which nothing is known keeps its price.
@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
-from planopt_assets.model.cost_model import GIVEN, Prices, Work
+from planopt_assets.model.cost_model import GIVEN, PRICE_OF, UNKNOWN, Environment, Prices, Work
 from planopt_assets.model.ids import content_id
 
 ENOUGH_EXECUTIONS = 60
@@ -24,45 +25,55 @@ GIVEN_COUNTS = 0.1  # of a query: how much the given price of each unit counts
 FARTHEST = 4.0  # times the given price, at most, and as small a part of it at least
 _OUTLYING = 0.5  # relative error from which an execution loses weight
 _STEPS = 8
+_NAMES = ("query_ns", *PRICE_OF.values())
 _DIGITS = 3  # of a price: the same on every machine, whatever its last bits are
 
 
-def fitted(work: Sequence[Work], held: int = 0, given: Prices = GIVEN) -> Prices | None:
-    """The prices that tell this work best, out of `held` executions. None: it is too little, or of too few queries."""
+def fitted(
+    work: Sequence[Work], held: int = 0, given: Prices = GIVEN, environment: Environment = UNKNOWN
+) -> Prices | None:
+    """The prices that tell this work best, out of `held` executions. None: it is too little, or of too few queries.
+
+    In whatever order the work is given, they are the same to the last digit: how a store lays out its rows may change.
+    """
+    work = sorted(work)
     counts = Counter(w.query_id for w in work)
     if len(work) < ENOUGH_EXECUTIONS or len(counts) < ENOUGH_QUERIES:
         return None
     shares = _solved(work, [1 / counts[w.query_id] for w in work], given)
-    row, file, task, block, query = (
-        _rounded(price * min(FARTHEST, max(1 / FARTHEST, share)))
-        for price, share in zip(_listed(given), shares, strict=True)
-    )
-    prices = Prices(row, file, task, block, query)
-    return Prices(
-        *_listed(prices),
+    found = {
+        name: _rounded(price * min(FARTHEST, max(1 / FARTHEST, share)))
+        for name, price, share in zip(_NAMES, _listed(given), shares, strict=True)
+    }
+    prices = _prices(found)
+    return replace(
+        prices,
         executions=max(held, len(work)),
         queries=len(counts),
         error=round(error(work, prices), _DIGITS),
         prior_error=round(error(work, given), _DIGITS),
         fitted_on=content_id("wrk", [[w.query_id, w.cpu_ns, *_units(w)] for w in work]),
+        cores=environment.cores,
+        engine=environment.engine,
     )
 
 
 def error(work: Sequence[Work], prices: Prices) -> float:
     """By how much modelled and measured CPU differ, as a factor: the median over queries of their own median.
 
-    >>> error([Work("q", 400_000_000, rows=100_000, files=0, tasks=0, blocks=0)], GIVEN)
+    >>> from planopt_assets.model.work_units import Units
+    >>> error([Work("q", 400_000_000, Units(rows=5_000_000))], GIVEN)
     2.0
     """
     of_query: dict[str, list[float]] = {}
     for one in work:
-        modelled = sum(unit * price for unit, price in zip(_units(one), _listed(prices), strict=True))
+        modelled = prices.query_ns + prices.of(one.units)
         of_query.setdefault(one.query_id, []).append(abs(math.log(modelled / one.cpu_ns)))
     return math.exp(median(median(factors) for factors in of_query.values()))
 
 
 def _solved(work: Sequence[Work], weights: Sequence[float], given: Prices) -> list[float]:
-    """The share of each given price that fits best, in the order of `_listed`."""
+    """The share of each given price that fits best, in the order of `_NAMES`."""
     import numpy as np
     from scipy.optimize import nnls
 
@@ -79,12 +90,17 @@ def _solved(work: Sequence[Work], weights: Sequence[float], given: Prices) -> li
     return [float(share) for share in shares]
 
 
-def _units(work: Work) -> tuple[int, int, int, int, int]:
-    return work.rows, work.files, work.tasks, work.blocks, 1
+def _units(work: Work) -> list[int]:
+    """In the order of `_NAMES`: one query, and what it did."""
+    return [1, *(getattr(work.units, unit) for unit in PRICE_OF)]
 
 
-def _listed(prices: Prices) -> tuple[int, int, int, int, int]:
-    return prices.row_ns, prices.file_ns, prices.task_ns, prices.block_ns, prices.query_ns
+def _listed(prices: Prices) -> list[int]:
+    return [getattr(prices, name) for name in _NAMES]
+
+
+def _prices(named: Mapping[str, int]) -> Prices:
+    return replace(GIVEN, **named)  # type: ignore[arg-type]  # every name is that of a price
 
 
 def _rounded(price: float) -> int:

@@ -1,4 +1,7 @@
-"""The prices that decide goes by: those of the store's newest cost model, or a new one once the store has doubled."""
+"""The prices that decide goes by: those of the store's newest cost model, or a new one once the store has doubled.
+
+A model belongs to one environment. What was measured with 2 cores says little of 16: a store that both use has two.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, fitted
-from planopt_assets.model.cost_model import GIVEN, Prices
-from planopt_assets.store.prices import content_of, executions_of_ours, measured_work, stored_prices
+from planopt_assets.model.cost_model import GIVEN, Environment, Prices
+from planopt_assets.store.prices import Ran, content_of, executions_of_ours, stored_prices
 
 if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
@@ -15,33 +18,46 @@ if TYPE_CHECKING:
     from planopt_assets.store.snapshot import Snapshot
 
 GROWN = 2  # times as many executions as the last model knew: then it is fitted again
+MOST = 5_000  # executions, the newest; more tell nothing more
 
 
-def prices_now(snapshot: Snapshot) -> Prices:
+def prices_now(snapshot: Snapshot, environment: Environment) -> Prices:
     """What a decision taken now goes by: the same for every query of a stage, and for who only foresees it."""
-    return snapshot.once("prices", lambda: _now(snapshot))
+    now = _fits(snapshot)
+    if environment not in now:
+        now[environment] = _now(snapshot, environment)
+    return now[environment]
 
 
-def prices_of(snapshot: Snapshot, decisions: Iterable[Decision]) -> Prices:
+def prices_of(snapshot: Snapshot, decisions: Iterable[Decision], environment: Environment) -> Prices:
     """What these decisions went by, which they name. Without any: what they would go by now."""
     taken = list(decisions)
     if not taken:
-        return prices_now(snapshot)
+        return prices_now(snapshot, environment)
     names = {d.prices_id for d in taken if d.prices_id is not None}
     return next((p for p in stored_prices(snapshot) if p.id in names), GIVEN) if names else GIVEN
 
 
-def new_model(snapshot: Snapshot, query_id: str) -> list[SharedContent]:
-    """The row to store with the first decision that goes by new prices. Nothing where the store has them."""
-    prices = prices_now(snapshot)
-    known = prices == GIVEN or prices in stored_prices(snapshot)
-    return [] if known else [content_of(prices, query_id)]
+def new_models(snapshot: Snapshot, decisions: Iterable[Decision]) -> list[SharedContent]:
+    """The rows to store with the first decisions that go by new prices. None where the store has them."""
+    named = {d.prices_id: d.query_id for d in reversed(list(decisions)) if d.prices_id is not None}
+    known = {p.id for p in stored_prices(snapshot)} if named else set()
+    fits = {p.id: p for p in _fits(snapshot).values()}
+    return [content_of(fits[name], query) for name, query in named.items() if name in fits and name not in known]
 
 
-def _now(snapshot: Snapshot) -> Prices:
-    stored = stored_prices(snapshot)
+def _fits(snapshot: Snapshot) -> dict[Environment, Prices]:
+    return snapshot.once("prices", dict)
+
+
+def _now(snapshot: Snapshot, environment: Environment) -> Prices:
+    stored = [p for p in stored_prices(snapshot) if p.environment == environment]
     last = stored[-1] if stored else GIVEN
-    held = executions_of_ours(snapshot)
-    if held < max(ENOUGH_EXECUTIONS, GROWN * last.executions):
+    enough = max(ENOUGH_EXECUTIONS, GROWN * last.executions)
+    if executions_of_ours(snapshot, environment.cores) < enough:
         return last
-    return fitted(measured_work(snapshot), held) or last
+    ran = Ran(snapshot)
+    counted = ran.counted_in(environment)
+    if len(counted) < enough:
+        return last
+    return fitted(ran.work(counted[-MOST:]), len(counted), environment=environment) or last

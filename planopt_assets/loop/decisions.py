@@ -16,6 +16,7 @@ from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.loop.cost_models import prices_of
 from planopt_assets.loop.experiences import told_changes
+from planopt_assets.model.cost_model import Environment
 from planopt_assets.model.decision import APART, AS_MOST
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -126,7 +127,8 @@ def evidence_for(
         workload.objective,
     )
     before = base.policy if base else ORIGINAL
-    prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before))
+    environment = Environment(int(dict(evidence.settings).get("cores", 0)), standing.artifacts[-1].engine or "")
+    prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before), environment)
     evidence, now = replace(evidence, prices=prices), standing.artifacts[-1].stamp.second
     if base is None:
         return evidence, now

@@ -7,26 +7,32 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 import benchmarks.model_error
-from benchmarks.model_error import lines, main, summary, text
+from benchmarks.model_error import lines, main, summary, text, told
 from benchmarks.store_scale.generate import generate
 from planopt_assets.decide.price_fit import ENOUGH_QUERIES, fitted
 from planopt_assets.model.cost_model import GIVEN, Prices, Work
+from planopt_assets.model.work_units import Units
+from planopt_assets.store.schemas import TABLES
 from planopt_assets.workload import load_workload
+from planopt_tests.decide.test_price_fit import HERE
+from planopt_tests.loop.test_cost_models import ran_in
 
 pytestmark = pytest.mark.fast
 
-TRUE = replace(GIVEN, row_ns=2_000, task_ns=15_000_000, query_ns=200_000_000)
+TRUE = replace(GIVEN, row_ns=60, task_ns=15_000_000, query_ns=200_000_000)
 
 
 def ran(queries: int, prices: Prices = TRUE) -> list[Work]:
     """Each query ten times, with work of its own, and CPU as by the prices."""
     found = []
     for number in range(1, queries + 1):
-        units = {"rows": 90_000 * number, "files": 3 * number**2, "tasks": 40 + 7 * number, "blocks": 11 * (9 - number)}
-        found += [Work(f"q{number}", prices.query_ns + prices.of(**units), **units)] * 10
+        units = Units(4_500_000 * number, files=3 * number**2, tasks=40 + 7 * number, blocks=11 * (9 - number))
+        found += [Work(f"q{number}", prices.query_ns + prices.of(units), units)] * 10
     return found
 
 
@@ -62,8 +68,32 @@ def test_without_enough_queries_nothing_is_fitted_and_that_is_said() -> None:
     found = lines(ran(ENOUGH_QUERIES - 1), None)
     assert {(line.stored, line.left_out) for line in found} == {(None, None)}
     assert summary(found)["left_out"] is None
-    facts = {"store": "s", "workload": "w", "prices": None, "queries": [], "summary": summary(found)}
+    place = {"store": "s", "workload": "w", "cores": 2, "engine": "spark 4.2.0", "prices": None}
+    facts = {**place, "queries": [], "summary": summary(found)}
     assert "left out: too few executions or queries for a fit" in text(facts)
+
+
+def test_a_store_of_two_environments_has_an_error_for_each(tmp_path: Path) -> None:
+    store, elsewhere = str(tmp_path), replace(HERE, cores=16)
+    for environment in (HERE, elsewhere):
+        for name, rows in ran_in(environment, 120).items():
+            write_deltalake(f"{store}/{name}", pa.Table.from_pylist(rows, schema=TABLES[name]), mode="append")
+    first, second = told(store, "demo")
+    assert [(one["cores"], one["engine"]) for one in (first, second)] == [(2, HERE.engine), (16, HERE.engine)]
+    assert [len(one["queries"]) for one in (first, second)] == [20, 20]
+    assert first["summary"]["left_out"]["queries"] == 20
+    assert first["summary"]["left_out"]["median_factor"] < first["summary"]["given"]["median_factor"]
+
+
+def test_executions_that_tell_no_cores_are_no_environment_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row | {"cores": None} for row in ran_in(HERE, 3)["runtime_counters"]]
+    table = pa.Table.from_pylist(rows, schema=TABLES["runtime_counters"])
+    write_deltalake(f"{tmp_path}/runtime_counters", table)
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path)])
+    assert "tells its cores and its engine" in capsys.readouterr().err
 
 
 def test_the_command_reads_stores_without_spark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from planopt_assets.decide.prices import CPU_PER_QUERY_NS, CPU_PER_ROW_NS
+from planopt_assets.model.cost_model import GIVEN
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.signals import (
@@ -97,7 +97,7 @@ def _execution(number: int, facts: dict[str, Any]) -> ObservedExecution:
         counters=counters(
             cpu_ns=round(facts["measured_cpu_s"] * 1e9) if "measured_cpu_s" in facts else None,
             shuffle_write_tasks=facts.get("shuffle_write_tasks", 0),
-            input_rows=round((facts.get("cpu_s", 3.0) * 1e9 - CPU_PER_QUERY_NS) / CPU_PER_ROW_NS),
+            input_rows=round((facts.get("cpu_s", 3.0) * 1e9 - GIVEN.query_ns) / GIVEN.row_ns),
             scan_files=0,
             tasks=0,
             disk_spill_bytes=facts.get("disk_spill_bytes", 0),
@@ -138,3 +138,13 @@ def _stage(index: int, facts: dict[str, Any]) -> Stage:
 
 
 WORKED = evidence_of(load(FIXTURES / "right_size_shuffle" / "proposes_what_the_docstring_works_out.yaml")["evidence"])
+
+
+def scanned(cpu_s: float, tasks: int = 8) -> int:
+    """Rows of a scan that the given prices put at so many seconds, together with its tasks."""
+    return round((cpu_s * 1e9 - tasks * GIVEN.task_ns) / GIVEN.row_ns)
+
+
+def shuffled(cpu_s: float, tasks: int = 8) -> int:
+    """The same of rows that come out of a shuffle."""
+    return round((cpu_s * 1e9 - tasks * GIVEN.task_ns) / GIVEN.shuffled_row_ns)

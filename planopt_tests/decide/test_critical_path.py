@@ -9,19 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.decide.critical_path import Bound, critical_path, gain_bound
-from planopt_assets.decide.prices import execution_cpu_ns, stage_cpu_ns
+from planopt_assets.decide.prices import execution_cpu_ns, stage_cpu_ns, stages_cpu_ns
+from planopt_assets.model.cost_model import GIVEN, Prices
 from planopt_assets.model.evidence import Evidence
-from planopt_assets.model.signals import Stage
-from planopt_tests.decide.cases import evidence_of
+from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, Signals, Stage
+from planopt_assets.model.work_units import execution_units
+from planopt_tests.decide.cases import evidence_of, scanned, shuffled
 
 pytestmark = pytest.mark.fast
 
 S = 1_000_000_000
 # 8 tasks cost 40 ms: rows make it the round number the module's docstring works with.
-ORDERS = Stage(0, (), tasks=8, rows=3_960_000, files=0, shuffle_partitions=0, nodes=(5, 6))
-CUSTOMER = Stage(1, (), tasks=8, rows=760_000, files=0, shuffle_partitions=0, nodes=(7, 8))
-JOIN = Stage(2, (0, 1), tasks=8, rows=760_000, files=0, shuffle_partitions=0, nodes=(0, 1, 2))
+ORDERS = Stage(0, (), tasks=8, rows=scanned(4.0), files=0, shuffle_partitions=0, nodes=(5, 6))
+CUSTOMER = Stage(1, (), tasks=8, rows=scanned(0.8), files=0, shuffle_partitions=0, nodes=(7, 8))
+JOIN = Stage(2, (0, 1), tasks=8, rows=shuffled(0.8), files=0, shuffle_partitions=0, nodes=(0, 1, 2))
 STAGES = (ORDERS, CUSTOMER, JOIN)
+COSTS = {0: 4 * S, 1: round(0.8 * S), 2: round(0.8 * S)}
+
+
+_INPUT = JoinInput(1_000_000, None, None, shuffled=True, tables=("t",))
+MERGE = Join(3, "Inner", "SortMergeJoin", "SortMergeJoin", None, _INPUT, replace(_INPUT, rows=100_000), 100_000)
 
 
 def evidence(*stages: Stage, cores: int = 16, bindings: int = 1) -> Evidence:
@@ -35,7 +42,53 @@ def evidence(*stages: Stage, cores: int = 16, bindings: int = 1) -> Evidence:
 
 def test_a_stage_costs_its_rows_files_tasks_and_blocks() -> None:
     stage = Stage(0, (), tasks=12, rows=765_000, files=201, shuffle_partitions=200)
-    assert stage_cpu_ns(stage) == 765_000_000 + 402_000_000 + 60_000_000 + 12 * 200 * 200_000
+    assert stage_cpu_ns(stage, Signals()) == 15_300_000 + 402_000_000 + 60_000_000 + 12 * 200 * 200_000
+
+
+def test_a_row_from_a_shuffle_costs_more_than_one_from_a_scan() -> None:
+    reads = Stage(1, (0,), tasks=0, rows=1_000_000, files=0, shuffle_partitions=0, nodes=(3,))
+    assert stage_cpu_ns(reads, Signals()) == 1_000_000 * GIVEN.shuffled_row_ns
+    both = Signals(scans=(Scan(3, "t", files=0, bytes=0, splits=0, read_rows=512_000, row_bytes=30),))
+    decoded = 15_000 * GIVEN.decoded_kib_ns
+    assert stage_cpu_ns(reads, both) == 512_000 * GIVEN.row_ns + decoded + 488_000 * GIVEN.shuffled_row_ns
+
+
+def test_what_operators_do_with_rows_costs_in_the_stage_that_they_are_in() -> None:
+    shown = Signals(joins=(MERGE,), aggregations=(Aggregation(4, rows_in=50_000, rows_partial=10, groups=5, keys=1),))
+    stage = Stage(0, (), tasks=0, rows=0, files=0, shuffle_partitions=0)
+    assert stage_cpu_ns(replace(stage, nodes=(3,)), shown) == 1_100_000 * GIVEN.joined_row_ns
+    assert stage_cpu_ns(replace(stage, nodes=(4,)), shown) == 50_000 * GIVEN.grouped_row_ns
+    assert stage_cpu_ns(stage, shown) == 0
+
+
+def test_the_stages_of_a_plan_do_together_what_the_whole_execution_did() -> None:
+    """Two scans, shuffled and joined, and the join's rows grouped: the model of the whole is the sum of its stages."""
+    scans = tuple(Scan(n, t, 10, 0, 4, read_rows=r, row_bytes=32) for n, t, r in ((7, "o", 64_000), (9, "c", 32_000)))
+    sides = (replace(_INPUT, rows=rows) for rows in (50_000, 32_000))
+    join = Join(3, "Inner", "SortMergeJoin", "SortMergeJoin", None, *sides, 40_000)
+    shown = Signals(scans=scans, joins=(join,), aggregations=(Aggregation(2, 40_000, 500, 500, keys=1),))
+    stages = (
+        Stage(0, (), 4, 64_000, files=10, shuffle_partitions=200, nodes=(6, 7)),
+        Stage(1, (), 4, 32_000, files=10, shuffle_partitions=200, nodes=(8, 9)),
+        Stage(2, (0, 1), 2, 82_000, files=0, shuffle_partitions=200, nodes=(2, 3, 4, 5)),
+        Stage(3, (2,), 1, 500, files=0, shuffle_partitions=0, nodes=(0, 1)),
+    )
+    counted = {
+        "input_rows": 96_000,
+        "scan_files": 20,
+        "tasks": 11,
+        "shuffle_blocks": 2_000,
+        "shuffle_write_rows": 82_500,
+    }
+    whole = execution_units(counted, shown)
+    assert whole is not None
+    assert sum(stage_cpu_ns(stage, shown) for stage in stages) == GIVEN.of(whole)
+
+
+def test_a_model_of_an_older_planopt_has_one_price_for_all_rows_that_a_stage_reads() -> None:
+    older = Prices(row_ns=1_000, file_ns=2_000_000, task_ns=5_000_000, block_ns=200_000, query_ns=100_000_000)
+    stage = Stage(1, (0,), tasks=12, rows=765_000, files=201, shuffle_partitions=200, nodes=(3,))
+    assert stage_cpu_ns(stage, Signals(joins=(MERGE,)), older) == 765_000_000 + 402_000_000 + 60_000_000 + 480_000_000
 
 
 def test_an_execution_costs_its_stages_and_what_it_takes_to_plan_and_start_it() -> None:
@@ -47,30 +100,30 @@ def test_an_execution_costs_its_stages_and_what_it_takes_to_plan_and_start_it() 
 
 
 def test_the_longest_chain_is_the_one_the_docstring_works_out() -> None:
-    assert critical_path(STAGES, cores=16) == (S // 2 + S // 10, (0, 2))
+    assert critical_path(STAGES, COSTS, cores=16) == (S // 2 + S // 10, (0, 2))
 
 
 def test_without_a_stage_on_it_another_chain_is_the_longest() -> None:
-    assert critical_path(STAGES, cores=16, free={0}) == (S // 5, (1, 2))
+    assert critical_path(STAGES, COSTS, cores=16, free={0}) == (S // 5, (1, 2))
 
 
 def test_a_stage_with_fewer_tasks_than_cores_leaves_cores_idle() -> None:
-    assert critical_path([replace(ORDERS, tasks=1, rows=3_995_000)], cores=16) == (4 * S, (0,))
-    assert critical_path([ORDERS], cores=16) == (S // 2, (0,))
+    assert critical_path([replace(ORDERS, tasks=1)], COSTS, cores=16) == (4 * S, (0,))
+    assert critical_path([ORDERS], COSTS, cores=16) == (S // 2, (0,))
 
 
 def test_a_stage_that_two_others_read_is_counted_once_in_a_chain() -> None:
     shared = [ORDERS, replace(CUSTOMER, feeds=(0,)), replace(JOIN, feeds=(0, 1))]
-    assert critical_path(shared, cores=16) == (S // 2 + 2 * (S // 10), (0, 1, 2))
+    assert critical_path(shared, COSTS, cores=16) == (S // 2 + 2 * (S // 10), (0, 1, 2))
 
 
 def test_of_two_chains_as_long_as_each_other_it_is_always_the_same_one() -> None:
-    twins = [CUSTOMER, replace(CUSTOMER, index=3), replace(JOIN, feeds=(3, 1))]
-    assert critical_path(twins, cores=16) == critical_path(twins[::-1], cores=16) == (S // 5, (1, 2))
+    twins, costs = [CUSTOMER, replace(CUSTOMER, index=3), replace(JOIN, feeds=(3, 1))], {**COSTS, 3: COSTS[1]}
+    assert critical_path(twins, costs, 16) == critical_path(twins[::-1], costs, 16) == (S // 5, (1, 2))
 
 
 def test_no_stage_is_no_chain() -> None:
-    assert critical_path([], cores=16) == (0, ())
+    assert critical_path([], {}, cores=16) == (0, ())
 
 
 # The bound
@@ -136,4 +189,5 @@ def test_touching_more_never_bounds_lower_and_nothing_is_bounded_above_the_whole
     small, large, whole = (gain_bound(evidence(*stages, cores=cores), n) for n in (some, more, numbers))
     assert 0 <= small.cpu_ns <= large.cpu_ns <= whole.cpu_ns
     assert 0 <= small.wall_ns <= large.wall_ns <= whole.wall_ns <= whole.modelled_wall_ns
-    assert critical_path(stages, cores)[0] <= whole.wall_ns
+    (execution,) = evidence(*stages).executions
+    assert critical_path(stages, stages_cpu_ns(execution), cores)[0] <= whole.wall_ns

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from planopt_assets.engine.execution.execute import Measured
 from planopt_assets.loop.run import Run
 from planopt_assets.loop.stages.observe import observe
 from planopt_assets.model.bundle import Planned, bundle_hash
@@ -17,13 +18,16 @@ from planopt_assets.model.workload import Query, Workload
 from planopt_assets.observe.bundle import planned_parts, understand
 from planopt_assets.observe.tables.contract import contract_hash, contract_of
 from planopt_tests.loop.scripted_workspace import (
+    DIGEST,
     ENVIRONMENT,
+    FINAL,
     INITIAL,
     ORDERS,
     RULEPACK,
     SQL,
     Scripted,
 )
+from planopt_tests.measured import counters
 from planopt_tests.observe.test_bundle import planned
 from planopt_tests.rows import Row
 from planopt_tests.stored_rows import StoredRows
@@ -79,6 +83,19 @@ def test_a_bundle_has_its_hash_its_parts_and_what_was_unstable(tmp_path: Path) -
     assert row["unstable_parts"] == ["output"]
     assert (row["planning_env_hash"], row["rulepack_hash"]) == (ENVIRONMENT.hash, RULEPACK.hash)
     assert row["bundle_hash"] == bundle_hash(tuple(parts.items())) == bundle_hash(tuple(parts.items())[::-1])
+
+
+def test_the_counters_are_those_of_the_second_run_so_no_cold_jvm_is_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decide believes them whatever the model says (`decide/prices.py`)."""
+    runs = [Measured(counters(cpu_s), DIGEST, FINAL, INITIAL, planned=planned()) for cpu_s in (9.0, 1.5)]
+    monkeypatch.setattr(Scripted, "execute", lambda *_, **__: runs.pop(0))
+    workload = Workload("demo", tmp_path / "planopt.yaml", str(tmp_path / "store"), (), (Query("q", sql=SQL),))
+    run = Run(Scripted(workload, [], (ORDERS,)), "run")  # type: ignore[arg-type]  # no Spark here
+    observe(run, ["q"])
+    [row] = StoredRows.of(run).rows("runtime_counters")
+    assert (row["cpu_ns"], row["cores"]) == (1_500_000_000, 2)
 
 
 def test_the_contract_of_an_observation_is_that_of_its_tables_in_any_order(tmp_path: Path) -> None:

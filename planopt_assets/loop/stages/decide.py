@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planopt_assets.loop.cost_models import new_model
+from planopt_assets.loop.cost_models import new_models
 from planopt_assets.loop.exploring import next_decisions
 from planopt_assets.loop.run import Run, StageResult, nothing_to_do, remark_on
 from planopt_assets.model.decision import Decision
@@ -47,8 +47,7 @@ def _ask(run: Run, query_ids: Sequence[str], once: str) -> list[StageResult]:
             lineage += edges(standing.query_id, STAGE, decision.id, decision.evidence_ids)
         results.append(_result(standing.query_id, decisions))
         run.progress(STAGE, standing.query_id, results[-1].summary)
-    model = new_model(run.snapshot, decided[0].query_id) if decided else []
-    run.append(once, {SHARED: model, EDGES: lineage, DECISIONS: decided})
+    run.append(once, {SHARED: new_models(run.snapshot, decided), EDGES: lineage, DECISIONS: decided})
     return results
 
 
