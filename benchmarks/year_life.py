@@ -3,8 +3,7 @@
 Tables change every night, so the query is observed and decided again, and every proposal may be tried again. Trials,
 error budget, history, confirmation and promotion are planopt's own functions. Only executions are drawn, with noise.
 
-Where additions are simulated, rounds go on from the best accepted policy: each addition is tried against that policy,
-and what is accepted starts the next round, with additions of its own.
+Where additions are simulated, rounds go on from the best accepted policy. `year_loop.py` has all of it together.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Self
 
 from benchmarks.year_noise import Noise
 from benchmarks.year_trial import Tried, Truth, confirm, race
@@ -25,7 +25,7 @@ from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import Chain, in_force
 from planopt_assets.model.stamp import Stamp
-from planopt_assets.model.verdict import Purpose, Verdict
+from planopt_assets.model.verdict import NOT_TRIED, Purpose, Verdict
 from planopt_assets.model.workload import Objective
 from planopt_assets.promote.chain import spent, taken_back
 from planopt_assets.promote.confirmation import confirmation
@@ -65,7 +65,7 @@ class Life:
     night: int = 0
     commits: int = 0
 
-    def live(self, nights: int) -> Life:
+    def live(self, nights: int) -> Self:
         for self.night in range(nights):
             self._confirm()
             self._try()
@@ -142,7 +142,9 @@ class Life:
 
     def _base(self, verdicts: Sequence[Verdict]) -> Verdict | None:
         gone = spent(self.chain, by_hand=False) | waiting(self.chain, self.verdicts)
-        return min((v for v in verdicts if v.proven and v.id not in gone), key=by_proven_gain, default=None)
+        held = in_force(self.chain)
+        counted = (v for v in verdicts if v.proven and v.id not in gone and v.counts_beside(held))
+        return min(counted, key=by_proven_gain, default=None)
 
     def _round(self, base: Verdict) -> list[Verdict]:
         """The additions to a policy that history lets through."""
@@ -157,7 +159,7 @@ class Life:
             budget, before = budget_left(self.verdicts, "cql"), self.true(base.policy)
             for tried in race(truths, self.noise, self.objective, budget, self.draw, before):
                 self.executions += tried.executions
-                found.append(self._keep(_against_original(tried, base), "add"))
+                found.append(self._keep(tried.after(base.gain), "add"))
             judged = {v.policy.id: v.outcome for v in found}
             outcomes |= {p.id: judged.get(p.id, "inconclusive") for p, _ in singles}  # not judged: outrun
         return found
@@ -187,9 +189,14 @@ class Life:
             verdict_id: TakenBack("reverted", by.id, by.reason, by.stamp.second, by.stamp.sequence)
             for verdict_id, by in taken_back(self.chain).items()
         }
-        told = [v for v in self.verdicts if policy.within(v.policy) and not v.confirms]
+        told = [v for v in self.verdicts if policy.within(v.policy) and self._tells(v)]
         past = tuple(PastVerdict(v, v.stamp.second, gone.get(v.id), v.stamp.sequence) for v in told)
         return PastVerdicts("cql", "ctx", self._bytes, past, self._conditions.proven.sizes)
+
+    def _tells(self, verdict: Verdict) -> bool:
+        """Whether history counts it, as `loop/decisions.py` says: it ran, and was compared with what still counts."""
+        gone = verdict.leaves_out and not (verdict.accepted and verdict.counts_beside(in_force(self.chain)))
+        return not (gone or verdict.confirms or verdict.reason.startswith(NOT_TRIED))
 
     def _keep(self, tried: Tried, purpose: Purpose) -> Verdict:
         verdict = Verdict(
@@ -241,10 +248,3 @@ class Life:
     def _conditions(self) -> Conditions:
         """The one table, as large as it is tonight: history counts verdicts on tables of a similar size only."""
         return Conditions(Circumstances(tables=(TableState("sales", "id", self._bytes),)))
-
-
-def _against_original(tried: Tried, base: Verdict) -> Tried:
-    """What an addition brought beyond a policy counts for both together, as `loop/stages/validate.py` stores it."""
-    judgement = tried.judgement
-    gain = judgement.gain.after(base.gain) if judgement.gain and base.gain else None
-    return replace(tried, judgement=replace(judgement, gain=gain))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.year_noise import Clocks, Noise
 from planopt_assets.loop.same_results import unmeasured
 from planopt_assets.model.arm import Arm
 from planopt_assets.model.counters import Counters
 from planopt_assets.model.policy import ORIGINAL, Policy
-from planopt_assets.model.verdict import Judgement
+from planopt_assets.model.verdict import Gain, Judgement
 from planopt_assets.model.workload import Objective
 from planopt_assets.validate.error_budget import ErrorBudget
 from planopt_assets.validate.judge import judge
 from planopt_assets.validate.judge_rules import Rules
 from planopt_assets.validate.original_limits import within_original
 from planopt_assets.validate.pairs import Pair
-from planopt_assets.validate.race import looked_error, next_runners, outdone_limit, outrun
+from planopt_assets.validate.race import looked_error, next_runners, outdone_limit, outrun, too_small_a_part
 from planopt_assets.validate.round_order import round_order
 
 _SECOND = 1_000_000_000
@@ -50,6 +50,7 @@ class Truth:
 
 
 BASELINE = Truth(tasks=100)
+_RULES = Rules()
 _ORIGINAL = BASELINE.counters((1.0, 1.0))  # as observed: its counters repeat
 
 
@@ -63,6 +64,11 @@ class Tried:
     available: float = 0.0
     spent: float = 0.0
 
+    def after(self, before: Gain | None) -> Tried:
+        """What it brought beyond a policy counts for both together, as `loop/stages/validate.py` stores it."""
+        gain = self.judgement.gain.after(before) if self.judgement.gain and before else None
+        return replace(self, judgement=replace(self.judgement, gain=gain))
+
 
 def race(
     truths: Mapping[Policy, Truth],
@@ -71,9 +77,10 @@ def race(
     budget: ErrorBudget,
     draw: random.Random,
     baseline: Truth = BASELINE,
+    rules: Rules = _RULES,
 ) -> list[Tried]:
     """All candidates against the baseline, as `loop/experiment.py` does it: first runs, then the best one in pairs."""
-    rules, clocks, seed = Rules(), noise(draw), draw.randrange(1 << 30)
+    clocks, seed = noise(draw), draw.randrange(1 << 30)
     waiting, work, found = [Arm(p) for p in truths], dict[str, int](), list[Tried]()
     while waiting:
         runners = next_runners(waiting, work)
@@ -89,9 +96,15 @@ def race(
         tried = _in_pairs(arm.policy, sides, clocks, objective, within, seed, shown=False)
         budget = budget.after(tried.spent)
         found.append(tried)
-        if tried.judgement.outcome == "accept":
-            waiting = [other for other in waiting if not outrun(other, arm)]
+        waiting = [other for other in waiting if not not_needed(other, arm, tried.judgement)]
     return found
+
+
+def not_needed(waiting: Arm, settled: Arm, verdict: Judgement) -> str:
+    """Why a candidate need not run after another was settled, as in `loop/experiment.py`. Empty if it may."""
+    if verdict.outcome == "accept":
+        return outrun(waiting, settled)
+    return too_small_a_part(waiting, settled, verdict, _RULES)
 
 
 def confirm(policy: Policy, truth: Truth, noise: Noise, objective: Objective, draw: random.Random) -> Tried:

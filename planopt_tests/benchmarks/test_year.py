@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from benchmarks.aa_sample import load
 from benchmarks.year import KINDS, SAMPLE, Kind, Year, main, simulated
 from benchmarks.year_life import Life
+from benchmarks.year_loop import WholeLoop
 from benchmarks.year_noise import noises, normal
 from benchmarks.year_trial import Truth
+from planopt_assets.decide.explore.explore import MOST_TRIALS
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.promotion import in_force
-from planopt_assets.validate.error_budget import LIFE_ERROR
+from planopt_assets.validate.error_budget import FULL_BUDGET, LIFE_ERROR
 
 pytestmark = pytest.mark.fast
 
@@ -78,6 +81,85 @@ def test_additions_are_tried_against_the_accepted_policy_within_the_budget_of_th
     assert [v.purpose for v in tried[:2]] == ["try", "add"]
     assert {v.outcome for v in tried if v.purpose == "add"} <= {"reject", "inconclusive"}
     assert sum(v.error_spent or 0.0 for v in tried) <= LIFE_ERROR
+
+
+@pytest.mark.parametrize("noise", ["normal", "bursts", "recorded"])
+@pytest.mark.parametrize("kind", ["no gain, whole loop", "one gain, whole loop"])
+def test_the_whole_loop_adds_no_error(kind: str, noise: str) -> None:
+    """Six candidates in combinations, additions, options and parts left out share the one budget of their query."""
+    found = year(kind, noise, queries=6, nights=30)
+    assert (found.ever, found.accepts, found.met) == (0.0, 0, True)
+    assert found.accepts_at_most == pytest.approx(2.996 / 180, rel=1e-3)
+
+
+def test_the_whole_loop_fails_where_more_than_one_query_night_in_a_thousand_accepts_falsely(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["--queries", "12", "--nights", "5", "--noise", "normal", "--kind", "no gain, whole loop"]
+    assert main(asked) == 0
+    assert "0 false accepts in 60 query-nights, 0.00 in 1,000" in capsys.readouterr().out
+    monkeypatch.setattr("planopt_assets.validate.error_budget.LIFE_ERROR", 1.0)  # a judge that is too lenient
+    monkeypatch.setattr("benchmarks.year.KINDS", (replace(OF["no gain, whole loop"], at_most=1.0),))  # the rate alone
+    assert main(asked) == 1
+    assert "missed" in capsys.readouterr().out
+
+
+def test_a_rate_at_the_limit_is_met_and_one_above_it_is_missed() -> None:
+    kind = Kind("30 % gain", Truth(0.7, 0.7), candidates=1)  # accepted once a query, in the first of two nights
+    held, missed = (
+        simulated(replace(kind, a_night=limit), "normal", normal, queries=2, nights=2) for limit in (0.5, 0.499)
+    )
+    assert (held.accepts, held.nights, held.accepts_a_night) == (2, 4, 0.5)
+    assert (held.met, missed.met) == (True, False)
+
+
+def whole_loop(nights: int, gains: int = 1, options: int = 16) -> WholeLoop:
+    draw = random.Random(1)
+    return WholeLoop(Truth(0.7, 0.7), "cpu", 6, normal, draw, options, 2, gains=gains).live(nights)
+
+
+def test_the_whole_loop_tries_combinations_then_additions_then_options_and_then_parts_left_out() -> None:
+    lived = whole_loop(2)
+    ran = [v for v in lived.verdicts if v.judgement.pairs]
+    accepted = next(v for v in ran if v.accepted)
+    (gaining,) = lived.gaining
+    assert (len(accepted.policy.parts), gaining.within(accepted.policy)) == (3, True)
+    added = [v.policy.beyond(accepted.policy) for v in ran if v.purpose == "add"]
+    assert all(accepted.policy.within(v.policy) for v in ran if v.purpose == "add")
+    knobs = [change.settings[0][0].rpartition(".")[2] for change in added]
+    assert knobs == ["maxPartitionBytes"] * 2 + ["columnarReaderBatchSize"] * (len(added) - 2)
+    assert len(added) > 4
+    later = [v for v in lived.verdicts if v.stamp.run_id == "run1"]
+    assert later[0].confirms
+    assert [accepted.policy.beyond(v.policy).describe() for v in later if v.leaves_out] == [
+        *("shuffle.partitions=2", "files.minPartitionNum=2", "adaptive.skewJoin.skewedPartitionFactor=2")
+    ]
+
+
+def test_in_the_whole_loop_all_trials_share_one_budget_and_options_end_after_eight_looks() -> None:
+    tried = [v for v in whole_loop(30, gains=0).verdicts if v.error_spent]
+    assert sum(v.error_spent or 0.0 for v in tried) <= LIFE_ERROR
+    explored = [place for place, v in enumerate(tried) if "BatchSize" in v.policy.describe()]
+    assert explored
+    assert max(explored) == MOST_TRIALS - 1 < len(tried)
+
+
+def test_an_accept_is_false_where_it_is_no_better_than_what_it_was_tried_against(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lived = whole_loop(2)
+    assert any(v.accepted for v in lived.verdicts)
+    assert (lived.wrong, lived.accepts) == ([], 0)
+    monkeypatch.setattr("planopt_assets.validate.error_budget.LIFE_ERROR", 1.0)
+    monkeypatch.setattr("benchmarks.year_loop.budget_left", lambda *_: FULL_BUDGET)  # for every trial of a night
+    wrong = [v for n in range(20) for v in _lenient(n).wrong]
+    assert {v.purpose for v in wrong} == {"try", "add", "leave_out"}
+    assert all(v.accepted for v in wrong)
+
+
+def _lenient(number: int) -> WholeLoop:
+    draw = random.Random(f"lenient/{number}")
+    return WholeLoop(Truth(0.7, 0.7), "cpu", 6, normal, draw, 4, 2, gains=1).live(4)
 
 
 def test_a_policy_that_is_worse_is_not_in_force_on_any_night() -> None:
