@@ -127,7 +127,7 @@ def evidence_for(
         workload.objective,
     )
     before = base.policy if base else ORIGINAL
-    environment = Environment(int(dict(evidence.settings).get("cores", 0)), standing.artifacts[-1].engine or "")
+    environment = Environment(evidence.cores, standing.artifacts[-1].engine or "")
     prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before), environment)
     evidence, now = replace(evidence, prices=prices), standing.artifacts[-1].stamp.second
     if base is None:
