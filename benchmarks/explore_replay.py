@@ -2,9 +2,9 @@
 
 Queries come in the order of their first verdict. For each, both ways order the options that were tried on it: by what
 gained most so far on similar plans, as exploration does, knowing only the queries before it; and by the declared list.
-What exploration trusts an option to save comes from stored rows (`explore_trust.py`), and an option that promises less
-than `LEAST_SHARE` is not tried. After every trial the best option so far counts. Nothing runs, and nothing but stored
-rows is asked. What only a rule can propose is left out: exploration could not have chosen it.
+What an option touches comes from stored rows (`explore_touched.py`), and an option that promises less than
+`LEAST_SHARE` is not tried. After every trial the best option so far counts. Nothing runs, and nothing but stored rows
+is asked. What only a rule can propose is left out: exploration could not have chosen it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from benchmarks.explore_trust import Trust, stored_trust
+from benchmarks.explore_touched import Touched, stored_touched
 from planopt_assets.decide.explore.choice import Experience, prospects
 from planopt_assets.decide.explore.explore import LEAST_SHARE
 from planopt_assets.decide.explore.options import OPTIONS
@@ -44,13 +44,13 @@ class Replay:
     told: int = 0
 
 
-def by_gain(trust: Trust, seed: int = 0) -> Order:
+def by_gain(touched: Touched, seed: int = 0) -> Order:
     """As exploration chooses. What promises too little is not tried."""
 
     def order(own: Sequence[Experience], before: Sequence[Experience]) -> list[Policy]:
         offered = {e.change.describe(): e.change for e in own}
-        touched = {e.change.describe(): trust[e.query_id, e.change] for e in own}
-        found = prospects(offered, own[0].features, before, touched=touched, seed=seed, query_id=own[0].query_id)
+        shares = {e.change.describe(): touched[e.query_id, e.change] for e in own}
+        found = prospects(offered, own[0].features, before, touched=shares, seed=seed, query_id=own[0].query_id)
         return [p.policy for p in found if p.share >= LEAST_SHARE]
 
     return order
@@ -92,10 +92,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     snapshot = Snapshot(options.store, options.workload, only_read=True)
-    trust = stored_trust(snapshot)
+    touched = stored_touched(snapshot)
     tried = experiences(snapshot, newest_verdict(snapshot))
-    told = [e for e in tried if (e.query_id, e.change) in trust]
-    found = {"most gained so far": replay(told, by_gain(trust)), "in the order of the list": replay(told, by_list)}
+    told = [e for e in tried if (e.query_id, e.change) in touched]
+    found = {"most gained so far": replay(told, by_gain(touched)), "in the order of the list": replay(told, by_list)}
     queries = len({e.query_id for e in told})
     if options.json:
         facts = {name: asdict(one) for name, one in found.items()}

@@ -14,11 +14,18 @@ from planopt_assets.store.prices import Ran, content_of, executions_of_ours, sto
 
 if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
+    from planopt_assets.model.evidence import Evidence
+    from planopt_assets.model.observation import PlanArtifact
     from planopt_assets.model.records import SharedContent
     from planopt_assets.store.snapshot import Snapshot
 
 GROWN = 2  # times as many executions as the last model knew: then it is fitted again
 MOST = 5_000  # executions, the newest; more tell nothing more
+
+
+def environment_of(evidence: Evidence, observed: PlanArtifact) -> Environment:
+    """Where a query was observed."""
+    return Environment(evidence.cores, observed.engine or "")
 
 
 def prices_now(snapshot: Snapshot, environment: Environment) -> Prices:

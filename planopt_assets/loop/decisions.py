@@ -14,9 +14,8 @@ from planopt_assets.decide.driver_memory import THRESHOLD, has_room_below
 from planopt_assets.decide.history import PastVerdicts
 from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.prices import query_cpu_ns
-from planopt_assets.loop.cost_models import prices_of
+from planopt_assets.loop.cost_models import environment_of, prices_of
 from planopt_assets.loop.experiences import told_changes
-from planopt_assets.model.cost_model import Environment
 from planopt_assets.model.decision import APART, AS_MOST
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
@@ -127,7 +126,7 @@ def evidence_for(
         workload.objective,
     )
     before = base.policy if base else ORIGINAL
-    environment = Environment(evidence.cores, standing.artifacts[-1].engine or "")
+    environment = environment_of(evidence, standing.artifacts[-1])
     prices = prices_of(snapshot, (d for d in standing.decisions if d.policy_before == before), environment)
     evidence, now = replace(evidence, prices=prices), standing.artifacts[-1].stamp.second
     if base is None:

@@ -35,10 +35,11 @@ class Experience:
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """An option with what it is expected to save, as a share of a run, and the trials of others behind that."""
+    """An option with what it is expected to save, as a share of a run, and what is behind that."""
 
     name: str
     policy: Policy
+    touched: float  # the share that it can change
     share: float
     tried: int = 0
     helped: int = 0
@@ -79,4 +80,6 @@ def _prospect(
     told = [(similarity(features, e.features), e.saved) for e in experiences]
     weight = TRUST_COUNTS + sum(w for w, _ in told)
     share = (TRUST_COUNTS * TRUSTED * touched + sum(w * saved for w, saved in told)) / weight
-    return Prospect(name, policy, round(share, _DIGITS), len(told), sum(saved > 0 for _, saved in told))
+    return Prospect(
+        name, policy, round(touched, _DIGITS), round(share, _DIGITS), len(told), sum(saved > 0 for _, saved in told)
+    )

@@ -105,6 +105,7 @@ def _answer(prospect: Prospect, asked: Asked, facts: Facts) -> Answer:
         arithmetic={
             **facts,
             "option": prospect.name,
+            "touched_share": prospect.touched,
             "expected_share": prospect.share,
             "tried_by_queries": prospect.tried,
             "helped_queries": prospect.helped,

@@ -1,9 +1,9 @@
-"""What exploration trusts an option to save before anybody tried it on a similar plan, for the replay of stored trials.
+"""What of a run each option touches, for the replay of stored trials: half of it is what exploration trusts it with.
 
-Where an option was chosen, its stored decision tells: the expected share in its arithmetic is the trust, and the trials
-of others that it knew. Worked: 13 % were expected, with one trial on the same plan that saved 30 %. Trust counts as two
-trials, so it was (3 x 13 % - 30 %) / 2 = 4.5 %. Where a rule proposed what an option sets too, the trust is calculated
-from the observation of the query as original.
+Where an option was chosen, its stored decision tells. Decisions of an older planopt tell the expected share alone: it
+is the trust, then all that is touched, and the trials of others that were known. Worked: 13 % were expected, with one
+trial on the same plan that saved 30 %. Trust counts as two trials, so it was (3 x 13 % - 30 %) / 2 = 4.5 %. Where a
+rule proposed what an option sets too, it is calculated from the observation of the query as original.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 from planopt_assets.decide.explore.choice import TRUST_COUNTS, Experience
 from planopt_assets.decide.explore.options import OPTIONS, touched_by
 from planopt_assets.decide.explore.plan_features import PlanFeatures, features_of, similarity
-from planopt_assets.loop.cost_models import prices_of
+from planopt_assets.loop.cost_models import environment_of, prices_of
 from planopt_assets.loop.experiences import experiences
 from planopt_assets.loop.histories import artifacts_of, grouped
 from planopt_assets.model.decision import Decision
@@ -26,11 +26,11 @@ from planopt_assets.store.codecs.deciding import DECISIONS
 from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
 from planopt_assets.store.snapshot import Snapshot
 
-Trust = Mapping[tuple[str, Policy], float]
+Touched = Mapping[tuple[str, Policy], float]
 """By query and change: the share of a run that the change touches. Only of changes that are an option."""
 
 
-def stored_trust(snapshot: Snapshot) -> Trust:
+def stored_touched(snapshot: Snapshot) -> Touched:
     """Of everything in a store that an option sets."""
     decisions = grouped(snapshot.read(DECISIONS), lambda d: d.query_id)
     found: dict[tuple[str, Policy], float] = {}
@@ -41,14 +41,17 @@ def stored_trust(snapshot: Snapshot) -> Trust:
             if chosen.explores and chosen.proposes:
                 change = chosen.policy_after.beyond(chosen.policy_before)
                 known = [e for e in experiences(snapshot, chosen.known_until) if e.query_id != query_id]
-                found[query_id, change] = _trusted(chosen, change, features, known)
+                found[query_id, change] = _touched(chosen, change, features, known)
     return found
 
 
-def _trusted(chosen: Decision, change: Policy, features: PlanFeatures, known: Iterable[Experience]) -> float:
-    """What is left of the expected share without the trials of others."""
+def _touched(chosen: Decision, change: Policy, features: PlanFeatures, known: Iterable[Experience]) -> float:
+    """As the decision says; else what is left of the expected share without the trials of others."""
+    facts = dict(chosen.arithmetic)
+    if "touched_share" in facts:
+        return float(facts["touched_share"])
     told = [(similarity(features, e.features), e.saved) for e in known if e.change == change]
-    share = float(dict(chosen.arithmetic)["expected_share"])
+    share = float(facts["expected_share"])
     weight = TRUST_COUNTS + sum(w for w, _ in told)
     return max(0.0, (share * weight - sum(w * saved for w, saved in told)) / TRUST_COUNTS)
 
@@ -65,7 +68,8 @@ def _observed(snapshot: Snapshot, decisions: Mapping[str, Sequence[Decision]]) -
         if all(a.observation_id in executions and details[a.observation_id].signals for a in seen):
             first = (d for d in decisions.get(query_id, ()) if d.policy_before == ORIGINAL)
             evidence = evidence_of(seen, details, executions, runs_per_day=1.0)
-            found[query_id] = replace(evidence, prices=prices_of(snapshot, first))
+            here = environment_of(evidence, seen[-1])
+            found[query_id] = replace(evidence, prices=prices_of(snapshot, first, here))
     return found
 
 
