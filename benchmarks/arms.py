@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import sys
@@ -152,7 +153,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     print(table(raw))
     if options.page:
-        options.page.write_text(page(raw))
+        options.page.write_text(page(raw, options.page.stem))
         options.page.with_suffix(".json").write_text(json.dumps(raw, indent=1) + "\n")
     return 1 if broken(raw) else 0
 
@@ -166,7 +167,14 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     names = list(dict.fromkeys(["original", *options.arms, *(["grid"] if options.grid else [])]))
     workload = workload_of(options.queries, options.scale, options.folder, options.only or (), options.budget, note)
     arms = competitors(workload, folder, names, say)
-    about = {"queries": options.queries, "scale": options.scale, "only": sorted(options.only or ())}
+    about = {
+        "queries": options.queries,
+        "scale": options.scale,
+        "only": sorted(options.only or ()),
+        "budget": options.budget,
+        "cores": os.cpu_count(),
+        "memory": dict(workload.spark_settings).get("spark.driver.memory", "1g"),
+    }
     measurement = Measurement(workload, arms, about, folder / "raw.json")
     measurement.raw["appends"] = sum(len(appended(Path(str(t.path)))) for t in workload.tables)
     measurement.run(options.rounds)

@@ -37,25 +37,26 @@ def _less(raw: Raw, ratio: Any) -> str:
 
 
 def _cost(charge: dict[str, float]) -> str:
-    if not charge["wall_s"]:
+    if not any(charge.values()):
         return "none"
     ran = f", {charge['executions']} executions" if charge.get("executions") else ""
     rewritten = f"{charge['bytes_rewritten'] / 1e6:.0f} MB rewritten"
     return f"{charge['wall_s']:.0f} s, {charge['cpu_s']:.0f} s CPU, {rewritten}{ran}"
 
 
-def page(raw: Raw) -> str:
+def page(raw: Raw, file: str = "benchmark") -> str:
+    """The page of this name, without its ending; the raw numbers are beside it."""
     rows = summary(raw)
     head = [
         "# planopt against what people would do instead",
         "",
-        f'Written by `make bench ARGS="{_arguments(raw)} --page docs/benchmark.md"`; the raw numbers are in '
-        "[benchmark.json](benchmark.json).",
+        f'Written by `make bench ARGS="{_arguments(raw)} --page docs/{file}.md"`; the raw numbers are in '
+        f"[{file}.json]({file}.json).",
         "",
         f"{len(raw['clocks']['original'])} queries over {_SUITES[raw['queries']]} tables at scale {raw['scale']:g}, "
-        f"made of {raw.get('appends', _APPENDS)} appends. All arms ran interleaved, {_sessions(raw)}, one query after "
-        f"the other. Two rounds of a query warm up, {raw['rounds']} count. Every result was compared with that of "
-        f"original{_varying(raw)}. Totals are medians over rounds, of {len(totalled(raw))} queries. An arm that "
+        f"made of {raw.get('appends', _APPENDS)} appends{_machine(raw)}. All arms ran interleaved, {_sessions(raw)}, "
+        f"one query after the other. Two rounds of a query warm up, {raw['rounds']} count. Every result was compared "
+        f"with that of original{_varying(raw)}. Totals are medians over rounds, of {len(totalled(raw))} queries. An arm that "
         "fails some of them is compared with original on the others. "
         f'"Times less" is original divided by the arm, with its {CONFIDENCE:.0%} interval. CPU is that of '
         "the program's threads, without the JVM's compiler and collector. The cost of an arm is what making it took, "
@@ -81,11 +82,17 @@ def _failed(raw: Raw, row: dict[str, Any]) -> str:
 
 def _arguments(raw: Raw) -> str:
     words = f"arms --queries {raw['queries']} --scale {raw['scale']:g} --rounds {raw['rounds']}"
+    words += f" --budget {raw['budget']}" if "budget" in raw else ""
     only = f" --only {' '.join(raw['only'])}" if raw["only"] else ""
     arms = list(raw["clocks"])
     if arms == [*BY_DEFAULT, *ON_REQUEST]:
         return f"{words}{only} --grid"
     return f"{words}{only}" + ("" if arms == list(BY_DEFAULT) else f" --arms {' '.join(arms)}")
+
+
+def _machine(raw: Raw) -> str:
+    """Raw numbers of an older benchmark do not say it."""
+    return f", on {raw['cores']} cores with {raw['memory']} of driver memory" if "cores" in raw else ""
 
 
 def _sessions(raw: Raw) -> str:

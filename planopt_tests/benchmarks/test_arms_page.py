@@ -77,6 +77,22 @@ def test_the_page_and_the_table_tell_ratio_failures_and_cost() -> None:
     assert "3 queries in 3 rounds; an arm that fails some is compared on the others" in table(RAW)
 
 
+def test_what_an_arm_wrote_is_its_cost_even_if_it_took_no_longer() -> None:
+    written = {**RAW, "charges": {**RAW["charges"], "global_tuning": {**NO_CHARGE, "bytes_rewritten": 7_000_000}}}
+    ends = [line.endswith("| 0 s, 0 s CPU, 7 MB rewritten |") for line in page(written).splitlines()]
+    assert ends.count(True) == 1
+
+
+def test_the_page_names_machine_budget_and_its_own_raw_numbers_where_they_are_known() -> None:
+    known = page({**RAW, "cores": 2, "memory": "3g", "budget": 1_800}, "benchmark_small")
+    assert "appends, on 2 cores with 3g of driver memory." in known
+    assert (
+        "--rounds 3 --budget 1800 --arms original global_tuning planopt_layout --page docs/benchmark_small.md" in known
+    )
+    assert "[benchmark_small.json](benchmark_small.json)" in known
+    assert "driver memory" not in page(RAW)
+
+
 def test_a_query_that_original_fails_counts_for_nobody() -> None:
     without = raw(
         original={"q1": clocks(4.0), "q2": clocks(0.0, failed=True)},
