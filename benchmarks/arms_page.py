@@ -56,8 +56,8 @@ def page(raw: Raw, file: str = "benchmark") -> str:
         f"{len(raw['clocks']['original'])} queries over {_SUITES[raw['queries']]} tables at scale {raw['scale']:g}, "
         f"made of {raw.get('appends', _APPENDS)} appends{_machine(raw)}. All arms ran interleaved, {_sessions(raw)}, "
         f"one query after the other. Two rounds of a query warm up, {raw['rounds']} count. Every result was compared "
-        f"with that of original{_varying(raw)}. Totals are medians over rounds, of {len(totalled(raw))} queries. An arm that "
-        "fails some of them is compared with original on the others. "
+        f"with that of original{_varying(raw)}. Totals are medians over rounds, of {len(totalled(raw))} queries. "
+        "An arm that fails some of them is compared with original on the others. "
         f'"Times less" is original divided by the arm, with its {CONFIDENCE:.0%} interval. CPU is that of '
         "the program's threads, without the JVM's compiler and collector. The cost of an arm is what making it took, "
         "whole process: rewrites, for planopt the whole loop, for tuners all they tried.",

@@ -46,11 +46,11 @@ LONG = (
     "SELECT a.shop, count(*) AS n, sum((a.id * b.id) % 97) AS total "
     "FROM sales a JOIN sales b ON a.shop = b.shop GROUP BY a.shop"
 )
-ROWS = 1_500
-# Executors that come as soon as a task waits, and go as soon as they are idle.
+ROWS = 3_000
+# Executors that come after a task has waited for a second, and go after they were idle for one.
 DYNAMIC = {
     "spark.dynamicAllocation.enabled": "true",
-    "spark.dynamicAllocation.schedulerBacklogTimeout": "100ms",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
     "spark.dynamicAllocation.executorIdleTimeout": "1s",
     "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
 }

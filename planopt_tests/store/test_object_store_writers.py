@@ -50,6 +50,8 @@ sys.stdin.readline()
 with ThreadPoolExecutor(4) as pool:
     for won in pool.map(write, range(int(sys.argv[2]), int(sys.argv[2]) + 4)):
         print(*won, sep="\\n", end="\\n" if won else "")
+sys.stdout.flush()
+os._exit(0)  # all is stored and told: on a busy machine a native thread may abort Python's own end (SIGABRT, seen once)
 """
 
 
