@@ -14,7 +14,7 @@ from benchmarks.arms_numbers import (
     different,
     failing,
     share_reached,
-    worse,
+    worse_in_words,
 )
 
 _RIVALS = {"planopt_settings": SAME_FOR_ALL, "planopt_layout": (*SAME_FOR_ALL, *REMEDIES)}
@@ -61,7 +61,7 @@ def _worse(raw: Raw, arm: str) -> Iterator[str]:
             yield f"{arm} {what}: {', '.join(queries)}."
     if raw["rounds"] < 2:
         yield f"{arm}: one round proves no query worse than original."
-    elif queries := worse(raw, arm):
+    elif queries := worse_in_words(raw, arm):
         yield f"{arm}: surely worse than original in CPU or wall clock: {', '.join(queries)}."
     else:
         yield f"{arm}: no query is surely worse than original."

@@ -94,6 +94,10 @@ def test_queries_that_are_worse_fail_or_differ_are_named() -> None:
     assert "planopt_settings: no query is surely worse than original." in sentences(found)
     found["clocks"]["planopt_settings"]["q2"] = clocks(12.0, different=True)
     assert only(found, "planopt_settings: surely worse than original").endswith("q2.")
+    found["policies"] = {"planopt_settings": {"q1": "shuffle.partitions=2"}}
+    assert only(found, "planopt_settings: surely").endswith("q2 (runs as original there: chance).")
+    found["policies"]["planopt_settings"]["q2"] = "shuffle.partitions=4"
+    assert only(found, "planopt_settings: surely").endswith("clock: q2.")
     assert "planopt_settings returns another result: q2." in sentences(found)
     found["clocks"]["planopt_settings"]["q2"] = clocks(0.0, failed=True)
     assert "planopt_settings fails: q2." in sentences(found)
