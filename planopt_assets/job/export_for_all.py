@@ -1,9 +1,10 @@
 """Export of the workload policy: its settings once, and of each query only what differs from them. Pure.
 
-What a query runs with is then what was measured for it: its policy in force, or the workload policy alone where it has
-none. Worked: for all, 2 shuffle partitions. The policy of `a` has just these: nothing is written for it. `b` was
-accepted with 8: one line. `c` was accepted with larger splits and the partitions of the application, and never with 2
-partitions beside them: one line for the splits, and one that takes the 2 partitions back.
+What a query runs with is then what was measured for it: its policy in force, or the workload policy alone if it was
+never promoted. Worked: for all, 2 shuffle partitions. The policy of `a` has just these: nothing is written for it. `b`
+was accepted with 8: one line. `c` was accepted with larger splits and the partitions of the application, and never with
+2 partitions beside them: one line for the splits, and one that takes the 2 partitions back. `d` is pinned to original:
+one line that takes them back.
 """
 
 from __future__ import annotations
@@ -30,15 +31,22 @@ class Beside:
 
     @staticmethod
     def of(query: Exported, found: WorkloadPolicy) -> Beside:
-        """Where no format can hold its own policy, the workload policy holds: it was judged for every query.
+        """Only a query that was never promoted has no policy of its own. Original is one, by a pin or a revert.
 
-        >>> one = Exported("a", 1, Policy.of({"spark.splits": "1"}), "pro-a-g1", "SELECT 1")
+        A policy that no format can hold is left out. The settings for all hold in its place if all of them are in it.
+
         >>> every = WorkloadPolicy(Policy.of({"spark.partitions": "2"}), ("b", "c", "d"), 4)
+        >>> one = Exported("a", 1, Policy.of({"spark.splits": "1"}), "pro-a-g1", "SELECT 1")
         >>> Beside.of(one, every).describe()
         'spark.splits=1, without spark.partitions'
+        >>> pinned = Exported("pinned", 3, ORIGINAL, "pro-pinned-g3", "SELECT 1")
+        >>> Beside.of(pinned, every).describe()
+        'without spark.partitions'
         """
-        own = ORIGINAL if query.missing else query.policy
-        return Beside(query, found.differs(own), found.left_out_for(query.query_id, own))
+        own = None if query.promotion_id is None else query.policy
+        if query.missing:
+            own = None if found.policy.within(query.policy) else ORIGINAL
+        return Beside(query, found.differs(own or ORIGINAL), found.left_out_for(query.query_id, own))
 
     @property
     def differs(self) -> bool:

@@ -100,6 +100,19 @@ def test_once_it_was_accepted_it_is_exported_once_and_each_query_with_what_diffe
 
 
 @pytest.mark.parametrize(
+    "command", [("pin", "more", "--policy", "original"), ("rollback", "more")], ids=["pin", "rollback"]
+)
+def test_what_a_person_has_set_back_to_original_stays_so(
+    accepted: Workload, planopt: Planopt, command: tuple[str, ...]
+) -> None:
+    said = planopt(*command)
+    assert said.code == 0, said.err
+    told = planopt("export", "--workload-policy")
+    name = "spark.sql.shuffle.partitions"
+    assert f"-- more, generation 2: without {name}\nRESET {name};\nSELECT shop FROM sales;\nSET {name}=2;" in told.out
+
+
+@pytest.mark.parametrize(
     ("form", "line"),
     [("spark-defaults", "spark.sql.shuffle.partitions 2"), ("sql", "SET spark.sql.shuffle.partitions=2;")],
 )
