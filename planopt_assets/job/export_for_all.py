@@ -57,6 +57,15 @@ class Beside:
         return ", ".join([*told, *(f"without {name}" for name in self.without)]) or "nothing beside it"
 
     @property
+    def alone(self) -> str:
+        """Why it has the settings for all and nothing else, although its own policy is more than they are."""
+        return "" if self.without else self.query.missing
+
+    @property
+    def text(self) -> str | None:
+        return self.query.plain if self.query.missing else self.query.sql
+
+    @property
     def remarks(self) -> list[str]:
         """What is to be said of it in comments."""
         generation = f", generation {self.query.generation}" if self.query.generation else ""
@@ -69,9 +78,13 @@ class Beside:
     def facts(self) -> dict[str, Any]:
         return {
             **self.query.facts(),
+            "policy_beside": self.policy.id,  # of the parts that follow; `policy_id` is the whole policy in force
             **self.policy.facts(),
             "without": list(self.without),
             "depends_on_cores": list(by_cores(self.policy)),
+            "sql": self.text,
+            "not_exported": None if self.alone else self.query.missing or None,
+            "own_not_exported": self.query.missing or None,
         }
 
 
@@ -148,7 +161,7 @@ def _between(one: Beside, for_all: Mapping[str, str], own: Mapping[str, str]) ->
     settings = dict(one.policy.settings)
     before = [set_back(name, own) for name in one.without] + [f"SET {n}={value};" for n, value in settings.items()]
     held = {**own, **for_all}
-    return [*before, statement(one.query), *(set_back(name, held) for name in (*one.without, *settings))]
+    return [*before, statement(one.text), *(set_back(name, held) for name in (*one.without, *settings))]
 
 
 def _python(workload: str, found: WorkloadPolicy, beside: Iterable[Beside]) -> Iterator[str]:

@@ -152,14 +152,46 @@ def test_a_query_that_was_not_tried_under_it_runs_without_it() -> None:
     assert f"-- sampled: without {PARTITIONS}\nRESET {PARTITIONS};\nSELECT 1;\nSET {PARTITIONS}=2;\n" in text
 
 
-def test_where_no_text_can_carry_its_own_policy_the_one_for_all_holds() -> None:
-    found = one(HINTED, "hinted", sql="SELECT 1 FROM sales")
+NO_JOIN = "SELECT 1 FROM sales"
+WHY = "broadcast(join0.right shops) cannot be written into the text"
+
+
+def test_where_no_text_can_carry_its_own_policy_the_one_for_all_holds_with_the_plain_text() -> None:
+    """All settings for all are in its own policy, and it was judged under them alone."""
+    found = one(HINTED, "hinted", sql=NO_JOIN)
     text = rendered("sql", found)
-    assert (
-        "-- hinted, generation 1: nothing beside it\n-- its own policy is not exported: broadcast(join0.right" in text
-    )
+    assert f"-- hinted, generation 1: nothing beside it\n-- its own policy is not exported: {WHY}" in text
+    assert f"\n{NO_JOIN};\n" in text
+    assert "run the query here" not in text
     (query,) = json.loads(rendered("json", found))["queries"]
     assert (query["settings"], query["hints"], query["without"]) == ({}, [], [])
+    assert (query["sql"], query["not_exported"]) == (NO_JOIN, None)
+    assert query["own_not_exported"].startswith(WHY)
+
+
+@pytest.mark.parametrize("settings", [MORE, OTHER])
+def test_where_its_own_policy_is_another_one_and_no_text_can_carry_it_the_query_runs_as_original(
+    settings: Policy,
+) -> None:
+    found = one(settings.merged(Policy.of(hints=["broadcast(join0.right shops)"])), "hinted", sql=NO_JOIN)
+    assert f"RESET {PARTITIONS};\n{NO_JOIN};\nSET {PARTITIONS}=2;\n" in rendered("sql", found)
+    (query,) = json.loads(rendered("json", found))["queries"]
+    assert (query["settings"], query["without"], query["sql"]) == ({}, [PARTITIONS], NO_JOIN)
+    assert query["not_exported"] == query["own_not_exported"]
+    assert query["not_exported"].startswith(WHY)
+
+
+@pytest.mark.parametrize("query", [{"sql": None, "python": "m:f"}, {"sql": "SELECT 'password=hunter2hunter2'"}])
+def test_a_text_that_is_not_known_or_not_written_is_still_yours_to_run(query: dict[str, Any]) -> None:
+    assert "\n-- run the query here\n" in rendered("sql", one(HINTED, "hinted", **query))
+
+
+def test_json_names_the_policy_in_force_and_what_is_written_of_it() -> None:
+    queries = (one(FEWER, "same"), one(MORE.merged(OTHER), "more"), one(None, "plain"))
+    told = json.loads(rendered("json", *queries))["queries"]
+    assert [q["policy_id"] for q in told] == [FEWER.id, MORE.merged(OTHER).id, ORIGINAL.id]
+    written = [Policy.of(q["settings"], hints=q["hints"], rewrites=q["rewrites"]).id for q in told]
+    assert [q["policy_beside"] for q in told] == written == [ORIGINAL.id, MORE.merged(OTHER).id, ORIGINAL.id]
 
 
 ALONE = f"RESET {PARTITIONS};\nSELECT 1;\nSET {PARTITIONS}=2;\n"
