@@ -206,30 +206,33 @@ def export(
 
     from planopt_assets.errors import NotExportable
     from planopt_assets.job.export import SETTINGS_ONLY, exported, rendered
-    from planopt_assets.job.export_for_all import rendered_for_all
+    from planopt_assets.job.export_for_all import Beside, rendered_for_all
     from planopt_assets.job.in_force import found_in_store
 
     loaded = load_known(workload, queries)
     written = ExportFormat.json if as_json else form
     declared = {**dict(loaded.spark_settings), **dict(loaded.knobs.pin)}.items()
+    every = _proven_for_all(loaded) if for_all else None
+    in_comments = written.value in SETTINGS_ONLY
 
     def one_by_one() -> Iterator[Exported]:
         for query in (q for q in loaded.queries if not queries or q.id in queries):
             stored = found_in_store(loaded, query)
             found = exported(query, stored.promotion, declared, stored.suspended)
+            as_original = "exported as original" + (", in comments only" if every and in_comments else "")
             if found.suspended:
-                say(f"{query.id} is exported as original: {found.suspended}")
-            in_comments = for_all and written.value in SETTINGS_ONLY
-            if why := found.missing if in_comments else found.why_not(written.value):
+                say(f"{query.id} is {as_original}: {found.suspended}")
+            if every and (why := Beside.of(found, every).alone):
+                say(f"{query.id} has the settings for all alone: {why}")
+            elif why := found.missing if every else found.why_not(written.value):
                 if queries:
                     raise NotExportable(why, where=f"query {query.id}", fix="choose another format, or use `tuned`")
-                say(f"{query.id} is not exported: {why}")
+                say(f"{query.id} is {as_original if every else 'not exported'}: {why}")
             yield found
 
     # Everything goes to a temporary file first. So an error leaves no half-written output.
     with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
-        if for_all:
-            every = _proven_for_all(loaded)
+        if every:
             whole.writelines(rendered_for_all(loaded.name, every, one_by_one(), written.value, declared))
         else:
             whole.writelines(rendered(loaded.name, one_by_one(), written.value))

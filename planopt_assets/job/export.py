@@ -40,6 +40,7 @@ class Exported:
     own: tuple[tuple[str, str], ...] = ()  # the user's own values of what the policy sets, by the workload file
     suspended: str = ""  # why it is exported as original
     conditions: Conditions | None = None  # where it was proven: nobody checks it after the export
+    plain: str | None = None  # where no format can hold the policy: the text as it is
 
     @property
     def headline(self) -> str:
@@ -98,6 +99,7 @@ def exported(
         own=tuple((name, value) for name, value in session if name in dict(policy.settings)),
         suspended=f"generation {generation} is suspended: {suspended}" if suspended else "",
         conditions=promotion.conditions if promotion else None,
+        plain=_text(query, ORIGINAL)[0] if missing else None,
     )
 
 
@@ -207,7 +209,7 @@ def _sql(query: Exported) -> list[str]:
     """
     settings, own = query.policy.settings, dict(query.own)
     after = [set_back(name, own) for name, _ in settings]
-    return [*(f"SET {name}={value};" for name, value in settings), statement(query), *after]
+    return [*(f"SET {name}={value};" for name, value in settings), statement(query.sql), *after]
 
 
 def set_back(name: str, own: Mapping[str, str]) -> str:
@@ -215,9 +217,9 @@ def set_back(name: str, own: Mapping[str, str]) -> str:
     return f"SET {name}={own[name]};" if name in own else f"RESET {name};"
 
 
-def statement(query: Exported) -> str:
+def statement(sql: str | None) -> str:
     """The text with one semicolon."""
-    return f"{query.sql.strip().removesuffix(';').rstrip()};" if query.sql else "-- run the query here"
+    return f"{sql.strip().removesuffix(';').rstrip()};" if sql else "-- run the query here"
 
 
 def _python(workload: str, queries: Iterable[Exported]) -> Iterator[str]:

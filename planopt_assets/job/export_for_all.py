@@ -1,9 +1,10 @@
 """Export of the workload policy: its settings once, and of each query only what differs from them. Pure.
 
-What a query runs with is then what was measured for it: its policy in force, or the workload policy alone where it has
-none. Worked: for all, 2 shuffle partitions. The policy of `a` has just these: nothing is written for it. `b` was
-accepted with 8: one line. `c` was accepted with larger splits and the partitions of the application, and never with 2
-partitions beside them: one line for the splits, and one that takes the 2 partitions back.
+What a query runs with is then what was measured for it: its policy in force, or the workload policy alone if it was
+never promoted. Worked: for all, 2 shuffle partitions. The policy of `a` has just these: nothing is written for it. `b`
+was accepted with 8: one line. `c` was accepted with larger splits and the partitions of the application, and never with
+2 partitions beside them: one line for the splits, and one that takes the 2 partitions back. `d` is pinned to original:
+one line that takes them back.
 """
 
 from __future__ import annotations
@@ -30,15 +31,22 @@ class Beside:
 
     @staticmethod
     def of(query: Exported, found: WorkloadPolicy) -> Beside:
-        """Where no format can hold its own policy, the workload policy holds: it was judged for every query.
+        """Only a query that was never promoted has no policy of its own. Original is one, by a pin or a revert.
 
-        >>> one = Exported("a", 1, Policy.of({"spark.splits": "1"}), "pro-a-g1", "SELECT 1")
+        A policy that no format can hold is left out. The settings for all hold in its place if all of them are in it.
+
         >>> every = WorkloadPolicy(Policy.of({"spark.partitions": "2"}), ("b", "c", "d"), 4)
+        >>> one = Exported("a", 1, Policy.of({"spark.splits": "1"}), "pro-a-g1", "SELECT 1")
         >>> Beside.of(one, every).describe()
         'spark.splits=1, without spark.partitions'
+        >>> pinned = Exported("pinned", 3, ORIGINAL, "pro-pinned-g3", "SELECT 1")
+        >>> Beside.of(pinned, every).describe()
+        'without spark.partitions'
         """
-        own = ORIGINAL if query.missing else query.policy
-        return Beside(query, found.differs(own), found.left_out_for(query.query_id, own))
+        own = None if query.promotion_id is None else query.policy
+        if query.missing:
+            own = None if found.policy.within(query.policy) else ORIGINAL
+        return Beside(query, found.differs(own or ORIGINAL), found.left_out_for(query.query_id, own))
 
     @property
     def differs(self) -> bool:
@@ -47,6 +55,15 @@ class Beside:
     def describe(self) -> str:
         told = [self.policy.describe()] if self.policy.parts else []
         return ", ".join([*told, *(f"without {name}" for name in self.without)]) or "nothing beside it"
+
+    @property
+    def alone(self) -> str:
+        """Why it has the settings for all and nothing else, although its own policy is more than they are."""
+        return "" if self.without else self.query.missing
+
+    @property
+    def text(self) -> str | None:
+        return self.query.plain if self.query.missing else self.query.sql
 
     @property
     def remarks(self) -> list[str]:
@@ -61,9 +78,13 @@ class Beside:
     def facts(self) -> dict[str, Any]:
         return {
             **self.query.facts(),
+            "policy_beside": self.policy.id,  # of the parts that follow; `policy_id` is the whole policy in force
             **self.policy.facts(),
             "without": list(self.without),
             "depends_on_cores": list(by_cores(self.policy)),
+            "sql": self.text,
+            "not_exported": None if self.alone else self.query.missing or None,
+            "own_not_exported": self.query.missing or None,
         }
 
 
@@ -140,7 +161,7 @@ def _between(one: Beside, for_all: Mapping[str, str], own: Mapping[str, str]) ->
     settings = dict(one.policy.settings)
     before = [set_back(name, own) for name in one.without] + [f"SET {n}={value};" for n, value in settings.items()]
     held = {**own, **for_all}
-    return [*before, statement(one.query), *(set_back(name, held) for name in (*one.without, *settings))]
+    return [*before, statement(one.text), *(set_back(name, held) for name in (*one.without, *settings))]
 
 
 def _python(workload: str, found: WorkloadPolicy, beside: Iterable[Beside]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from planopt_assets.decide.knobs import size_in_bytes
 from planopt_assets.decide.prices import query_cpu_ns
 from planopt_assets.loop.cost_models import environment_of, prices_of
 from planopt_assets.loop.experiences import told_changes
-from planopt_assets.model.decision import APART, AS_MOST
+from planopt_assets.model.decision import AS_MOST, NO_ROOM
 from planopt_assets.model.past_verdict import PastVerdict, TakenBack
 from planopt_assets.model.policy import ORIGINAL, Policy
 from planopt_assets.model.promotion import in_force
@@ -90,7 +90,7 @@ def _as_most_queries(
             "queries_that_gained": queries,
             "queries_tried": len(gained),
             "expected_share": share,
-            **_apart(common, asked.evidence, beside),
+            **_no_room_beside_hints(common, asked.evidence, beside),
         },
     )
     return (settle(AS_MOST, answer, asked),)
@@ -103,11 +103,11 @@ def _harmless(common: Policy, evidence: Evidence) -> Policy:
     return common if fits else Policy.of({name: value for name, value in common.settings if name != THRESHOLD})
 
 
-def _apart(common: Policy, evidence: Evidence, beside: Collection[Decision]) -> dict[str, int]:
+def _no_room_beside_hints(common: Policy, evidence: Evidence, beside: Collection[Decision]) -> dict[str, int]:
     """One fact, where the driver has room for its threshold, and not beside the broadcasts that hints ask for."""
     raised = size_in_bytes(dict(common.settings).get(THRESHOLD, "0"))
     hinted = {h.target for d in beside if d.proposes for h in d.policy_after.hints if h.broadcasts}
-    return {APART: 1} if raised > 0 and not has_room_below(evidence, raised, hinted) else {}
+    return {NO_ROOM: 1} if raised > 0 and not has_room_below(evidence, raised, hinted) else {}
 
 
 def evidence_for(

@@ -16,7 +16,7 @@ EXPLORE = "explore"
 """The rule of a decision that no rule took: an option of `decide/explore`."""
 AS_MOST = "as_most_queries"
 """The rule of a decision that goes by the verdicts of the other queries of the workload."""
-APART = "apart_from_broadcast_hints"
+NO_ROOM = "no_room_beside_hints"
 """A fact of the arithmetic: its broadcasts and those of the hints proposed beside it are too large together."""
 DROPPED, SEPARATOR = "options_dropped", "; "
 """Options of an exploration as one fact of its arithmetic."""
@@ -76,9 +76,9 @@ class Decision:
         return self.proposes and self.rule == AS_MOST
 
     @property
-    def apart(self) -> bool:
+    def no_room_beside_hints(self) -> bool:
         """Whether it is not tried together with a hint that broadcasts: the driver has no room for both."""
-        return APART in dict(self.arithmetic)
+        return NO_ROOM in dict(self.arithmetic)
 
     @property
     def beyond(self) -> str:

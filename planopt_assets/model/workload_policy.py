@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from planopt_assets.model.policy import ORIGINAL, Policy
+from planopt_assets.model.policy import Policy
 from planopt_assets.model.verdict import Verdict
 
 WHOLE_WORKLOAD = "*"
@@ -34,21 +34,22 @@ class WorkloadPolicy:
         """What is left to set for a query beside the workload policy."""
         return policy.beyond(self.policy)
 
-    def left_out_for(self, query_id: str, policy: Policy) -> tuple[str, ...]:
-        """Its settings that do not hold for a query with a policy of its own, nor for one that was not tried under it.
+    def left_out_for(self, query_id: str, own: Policy | None) -> tuple[str, ...]:
+        """Its settings that do not hold for a query: what its own policy does not set was not set when it was accepted.
 
-        What a policy does not set was not set when it was accepted. A query without one was judged under this one.
+        None: it was never promoted, and was judged under this policy, if it was tried. A query that was promoted and
+        has original now was pinned, taken back or suspended: that holds for it.
 
         >>> every = WorkloadPolicy(Policy.of({"a": "1", "b": "2"}), (), 4, untried=("sampled",))
-        >>> every.left_out_for("q", Policy.of({"a": "8"})), every.left_out_for("q", ORIGINAL)
+        >>> every.left_out_for("q", Policy.of({"a": "8"})), every.left_out_for("q", None)
         (('b',), ())
-        >>> every.left_out_for("sampled", ORIGINAL)
-        ('a', 'b')
+        >>> every.left_out_for("pinned", Policy()), every.left_out_for("sampled", None)
+        (('a', 'b'), ('a', 'b'))
         """
-        if policy == ORIGINAL and query_id not in self.untried:
+        if own is None and query_id not in self.untried:
             return ()
-        own = dict(policy.settings)
-        return tuple(name for name, _ in self.policy.settings if name not in own)
+        set_by_it = dict(own.settings) if own else {}
+        return tuple(name for name, _ in self.policy.settings if name not in set_by_it)
 
     def describe(self) -> str:
         told = f"{self.state}: {self.verdict.reason}" if self.verdict else "not tried on the whole workload"

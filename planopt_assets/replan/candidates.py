@@ -29,14 +29,15 @@ Planned = tuple[Policy, tuple[str, ...]]
 class Proposed:
     """The policy that a decision proposes, and its expected gain in the metric of the objective.
 
-    `first`: it goes before the others. `apart`: the driver has no room for it beside a hint that broadcasts.
+    `first`: it goes before the others. `no_room_beside_hints`: the driver cannot hold what it broadcasts together with
+    what a hint does.
     """
 
     decision_id: str
     policy: Policy
     gain_ns: int
     first: bool = False
-    apart: bool = False
+    no_room_beside_hints: bool = False
 
     @property
     def broadcasts(self) -> bool:
@@ -45,7 +46,9 @@ class Proposed:
 
     @staticmethod
     def of(decision: Decision) -> Proposed:
-        return Proposed(decision.id, decision.policy_after, decision.gain_ns, decision.goes_first, decision.apart)
+        return Proposed(
+            decision.id, decision.policy_after, decision.gain_ns, decision.goes_first, decision.no_room_beside_hints
+        )
 
 
 def next_singles(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> tuple[Planned, ...]:
@@ -76,7 +79,7 @@ def combination(proposed: Sequence[Proposed], tried: Mapping[str, str]) -> Plann
 
 def _too_large(one: Proposed, other: Proposed) -> bool:
     """Whether the driver has no room for what both broadcast."""
-    return (one.apart and other.broadcasts) or (other.apart and one.broadcasts)
+    return (one.no_room_beside_hints and other.broadcasts) or (other.no_room_beside_hints and one.broadcasts)
 
 
 def incumbent(policy: Policy, tried: Mapping[str, str], *, suspended: bool) -> Policy | None:

@@ -100,6 +100,48 @@ def test_once_it_was_accepted_it_is_exported_once_and_each_query_with_what_diffe
 
 
 @pytest.mark.parametrize(
+    "command", [("pin", "more", "--policy", "original"), ("rollback", "more")], ids=["pin", "rollback"]
+)
+def test_what_a_person_has_set_back_to_original_stays_so(
+    accepted: Workload, planopt: Planopt, command: tuple[str, ...]
+) -> None:
+    said = planopt(*command)
+    assert said.code == 0, said.err
+    told = planopt("export", "--workload-policy")
+    name = "spark.sql.shuffle.partitions"
+    assert f"-- more, generation 2: without {name}\nRESET {name};\nSELECT shop FROM sales;\nSET {name}=2;" in told.out
+
+
+HINT = Policy.of(hints=["broadcast(join0.right shops)"])  # no query here has a join
+
+
+@pytest.mark.parametrize("form", ["sql", "python", "json", "spark-defaults"])
+def test_a_query_whose_own_policy_no_text_carries_has_the_settings_for_all_alone(
+    accepted: Workload, planopt: Planopt, form: str
+) -> None:
+    promote_by_hand(accepted.store, *chain("q0", FEWER, FEWER.merged(HINT))[1:])
+    for named in ((), ("q0",)):
+        told = planopt("export", *named, "--workload-policy", "--format", form)
+        assert told.code == 0, told.err
+        assert "q0 has the settings for all alone: broadcast(join0.right shops) cannot be written" in told.err
+        assert "not exported" not in told.err
+
+
+def test_one_whose_own_policy_is_another_is_exported_as_original_and_named_it_is_an_error(
+    accepted: Workload, planopt: Planopt
+) -> None:
+    promote_by_hand(accepted.store, *chain("more", MORE, MORE.merged(HINT))[1:])
+    told = planopt("export", "--workload-policy")
+    assert told.code == 0, told.err
+    assert "more is exported as original: broadcast(join0.right shops) cannot be written" in told.err
+    application = planopt("export", "--workload-policy", "--format", "spark-defaults")
+    assert "more is exported as original, in comments only: " in application.err
+    named = planopt("export", "more", "--workload-policy")
+    assert (named.code, named.out) == (1, "")
+    assert "PLN-504" in named.err
+
+
+@pytest.mark.parametrize(
     ("form", "line"),
     [("spark-defaults", "spark.sql.shuffle.partitions 2"), ("sql", "SET spark.sql.shuffle.partitions=2;")],
 )

@@ -84,7 +84,7 @@ def test_json_has_the_policy_for_all_once_and_of_each_query_only_what_differs() 
     assert [q["policy_id"] for q in told["queries"]] == [p.id for p in (FEWER, MORE, OTHER, HINTED)]
 
 
-@pytest.mark.parametrize("policy", [FEWER, MORE, OTHER, MORE.merged(OTHER), HINTED])
+@pytest.mark.parametrize("policy", [ORIGINAL, FEWER, MORE, OTHER, MORE.merged(OTHER), HINTED])
 def test_both_together_are_the_policy_in_force(policy: Policy) -> None:
     """Nothing else was measured: not the workload policy with a policy that was accepted without it."""
     (query,) = json.loads(rendered("json", one(policy, sql=JOINED)))["queries"]
@@ -152,19 +152,81 @@ def test_a_query_that_was_not_tried_under_it_runs_without_it() -> None:
     assert f"-- sampled: without {PARTITIONS}\nRESET {PARTITIONS};\nSELECT 1;\nSET {PARTITIONS}=2;\n" in text
 
 
-def test_where_no_text_can_carry_its_own_policy_the_one_for_all_holds() -> None:
-    found = one(HINTED, "hinted", sql="SELECT 1 FROM sales")
+NO_JOIN = "SELECT 1 FROM sales"
+WHY = "broadcast(join0.right shops) cannot be written into the text"
+
+
+def test_where_no_text_can_carry_its_own_policy_the_one_for_all_holds_with_the_plain_text() -> None:
+    """All settings for all are in its own policy, and it was judged under them alone."""
+    found = one(HINTED, "hinted", sql=NO_JOIN)
     text = rendered("sql", found)
-    assert (
-        "-- hinted, generation 1: nothing beside it\n-- its own policy is not exported: broadcast(join0.right" in text
-    )
+    assert f"-- hinted, generation 1: nothing beside it\n-- its own policy is not exported: {WHY}" in text
+    assert f"\n{NO_JOIN};\n" in text
+    assert "run the query here" not in text
     (query,) = json.loads(rendered("json", found))["queries"]
     assert (query["settings"], query["hints"], query["without"]) == ({}, [], [])
+    assert (query["sql"], query["not_exported"]) == (NO_JOIN, None)
+    assert query["own_not_exported"].startswith(WHY)
 
 
-def test_a_suspended_policy_is_left_out_with_the_reason() -> None:
-    found = exported(Query("by_shop", sql="SELECT 1"), chain("by_shop", MORE)[0], suspended="sales grew")
+@pytest.mark.parametrize("settings", [MORE, OTHER])
+def test_where_its_own_policy_is_another_one_and_no_text_can_carry_it_the_query_runs_as_original(
+    settings: Policy,
+) -> None:
+    found = one(settings.merged(Policy.of(hints=["broadcast(join0.right shops)"])), "hinted", sql=NO_JOIN)
+    assert f"RESET {PARTITIONS};\n{NO_JOIN};\nSET {PARTITIONS}=2;\n" in rendered("sql", found)
+    (query,) = json.loads(rendered("json", found))["queries"]
+    assert (query["settings"], query["without"], query["sql"]) == ({}, [PARTITIONS], NO_JOIN)
+    assert query["not_exported"] == query["own_not_exported"]
+    assert query["not_exported"].startswith(WHY)
+
+
+@pytest.mark.parametrize("query", [{"sql": None, "python": "m:f"}, {"sql": "SELECT 'password=hunter2hunter2'"}])
+def test_a_text_that_is_not_known_or_not_written_is_still_yours_to_run(query: dict[str, Any]) -> None:
+    assert "\n-- run the query here\n" in rendered("sql", one(HINTED, "hinted", **query))
+
+
+def test_json_names_the_policy_in_force_and_what_is_written_of_it() -> None:
+    queries = (one(FEWER, "same"), one(MORE.merged(OTHER), "more"), one(None, "plain"))
+    told = json.loads(rendered("json", *queries))["queries"]
+    assert [q["policy_id"] for q in told] == [FEWER.id, MORE.merged(OTHER).id, ORIGINAL.id]
+    written = [Policy.of(q["settings"], hints=q["hints"], rewrites=q["rewrites"]).id for q in told]
+    assert [q["policy_beside"] for q in told] == written == [ORIGINAL.id, MORE.merged(OTHER).id, ORIGINAL.id]
+
+
+ALONE = f"RESET {PARTITIONS};\nSELECT 1;\nSET {PARTITIONS}=2;\n"
+
+
+@pytest.mark.parametrize("policies", [(ORIGINAL,), (MORE, ORIGINAL), (FEWER, ORIGINAL)])
+@pytest.mark.parametrize("state", ["fixed", "reverted", "expired"])
+def test_a_query_that_was_taken_back_to_original_runs_as_original(policies: tuple[Policy, ...], state: str) -> None:
+    """A person or the watch has decided about this query. The settings for all must not undo that."""
+    promotion = chain("back", *policies, state=state)[-1]
+    text = rendered("sql", exported(Query("back", sql="SELECT 1"), promotion))
+    assert f"-- back, generation {promotion.generation}: without {PARTITIONS}\n{ALONE}" in text
+
+
+@pytest.mark.parametrize(("policy", "without"), [(FEWER, []), (MORE, []), (OTHER, [PARTITIONS])])
+def test_a_pinned_policy_is_in_force_as_it_was_pinned(policy: Policy, without: list[str]) -> None:
+    pinned = exported(Query("pinned", sql="SELECT 1"), chain("pinned", policy, state="fixed")[0])
+    (query,) = json.loads(rendered("json", pinned))["queries"]
+    assert query["without"] == without
+
+
+@pytest.mark.parametrize("policy", [FEWER, MORE])
+def test_a_query_whose_policy_is_suspended_runs_as_original_with_the_reason(policy: Policy) -> None:
+    found = exported(Query("by_shop", sql="SELECT 1"), chain("by_shop", policy)[0], suspended="sales grew")
     assert found.policy == ORIGINAL
-    assert "-- by_shop, generation 1: nothing beside it (generation 1 is suspended: sales grew)\n" in rendered(
-        "sql", found
-    )
+    said = f"-- by_shop, generation 1: without {PARTITIONS} (generation 1 is suspended: sales grew)\n"
+    assert said + ALONE in rendered("sql", found)
+    module: dict[str, Any] = {}
+    exec(rendered("python", found), module)
+    assert module["session_for"](_Spark(), "by_shop").set == {}
+
+
+def test_only_a_query_that_was_never_promoted_has_them_with_no_policy_of_its_own() -> None:
+    """It was judged under them, and nobody has decided anything else about it."""
+    never, back = one(None, "never"), one(ORIGINAL, "back")
+    assert never.promotion_id is None
+    told = json.loads(rendered("json", never, back))["queries"]
+    assert [(q["id"], q["without"]) for q in told] == [("never", []), ("back", [PARTITIONS])]

@@ -12,10 +12,10 @@ import pytest
 from planopt_assets.decide import decide as decide_module
 from planopt_assets.decide.answer import no_change
 from planopt_assets.decide.driver_memory import THRESHOLD
-from planopt_assets.loop.decisions import _apart, _harmless, decisions_for
+from planopt_assets.loop.decisions import _harmless, _no_room_beside_hints, decisions_for
 from planopt_assets.loop.standing import Standing
 from planopt_assets.loop.workload_policies import context_of, workload_policy
-from planopt_assets.model.decision import APART, AS_MOST
+from planopt_assets.model.decision import AS_MOST, NO_ROOM
 from planopt_assets.model.policy import Policy
 from planopt_assets.model.workload import Knobs, Query, Workload
 from planopt_assets.model.workload_policy import WHOLE_WORKLOAD
@@ -97,19 +97,19 @@ def test_a_broadcast_threshold_of_others_is_proposed_only_where_the_driver_has_r
     assert _harmless(raised, joining(executions=[{**JOINED, "joins": joins}])) == raised
 
 
-@pytest.mark.parametrize(("size", "apart"), [(20, False), (25, True)], ids=["both fit", "both are too large"])
-def test_a_threshold_of_others_says_so_where_a_hint_leaves_no_room_for_it(size: int, apart: bool) -> None:
+@pytest.mark.parametrize(("size", "no_room"), [(20, False), (25, True)], ids=["both fit", "both are too large"])
+def test_a_threshold_of_others_says_so_where_a_hint_leaves_no_room_for_it(size: int, no_room: bool) -> None:
     """A rule wants to broadcast an input of 40 MiB. The threshold of the others lets in another one."""
     large = {**SIDE, "bytes": 900 * MIB, "estimated_bytes": 900 * MIB}
     sides = [{**SIDE, "bytes": n * MIB, "estimated_bytes": n * MIB, "target": f"join{n}.right"} for n in (40, size)]
     evidence = joining(executions=[{**JOINED, "joins": [{"left": large, "right": side} for side in sides]}])
     hinted = decision(policy=Policy.of(hints=["broadcast(join40.right)"]))
     raised = Policy.of({THRESHOLD: str(32 * MIB)})
-    assert _apart(raised, evidence, [hinted]) == ({APART: 1} if apart else {})
-    assert _apart(raised, evidence, [decision()]) == {}  # no hint
-    assert _apart(FEWER, evidence, [hinted]) == {}  # no threshold
-    told = decision(policy=raised, arithmetic=json.dumps(_apart(raised, evidence, [hinted])))
-    assert Proposed.of(told).apart == apart
+    assert _no_room_beside_hints(raised, evidence, [hinted]) == ({NO_ROOM: 1} if no_room else {})
+    assert _no_room_beside_hints(raised, evidence, [decision()]) == {}  # no hint
+    assert _no_room_beside_hints(FEWER, evidence, [hinted]) == {}  # no threshold
+    told = decision(policy=raised, arithmetic=json.dumps(_no_room_beside_hints(raised, evidence, [hinted])))
+    assert Proposed.of(told).no_room_beside_hints == no_room
 
 
 # One for all

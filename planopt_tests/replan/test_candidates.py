@@ -152,22 +152,23 @@ RAISED = Proposed("dec_most", Policy.of({"spark.sql.autoBroadcastJoinThreshold":
 HINTED = Proposed("dec_h", Policy.of(hints=["broadcast(join0.right c)"]), 500)
 
 
-@pytest.mark.parametrize(("apart", "ids"), [(True, ("dec_most", "dec_b")), (False, ("dec_most", "dec_h", "dec_b"))])
+@pytest.mark.parametrize(("no_room", "ids"), [(True, ("dec_most", "dec_b")), (False, ("dec_most", "dec_h", "dec_b"))])
 def test_a_threshold_is_combined_with_a_broadcast_hint_only_where_the_driver_has_room_for_both(
-    apart: bool, ids: tuple[str, ...]
+    no_room: bool, ids: tuple[str, ...]
 ) -> None:
-    raised = replace(RAISED, apart=apart)
+    raised = replace(RAISED, no_room_beside_hints=no_room)
     found = combination([HINTED, B, raised], {p.policy.id: "kept" for p in (HINTED, B, raised)})
     assert found is not None
     assert found[1] == ids
 
 
 def test_nor_after_both_were_accepted_each_by_itself() -> None:
-    raised = replace(RAISED, apart=True)
+    raised = replace(RAISED, no_room_beside_hints=True)
     assert combination([HINTED, raised], {p.policy.id: "accept" for p in (HINTED, raised)}) is None
 
 
 def test_a_hint_that_broadcasts_nothing_needs_no_room() -> None:
-    raised, merged = replace(RAISED, apart=True), Proposed("dec_m", Policy.of(hints=["merge(join0.right c)"]), 5)
+    raised = replace(RAISED, no_room_beside_hints=True)
+    merged = Proposed("dec_m", Policy.of(hints=["merge(join0.right c)"]), 5)
     found = combination([merged, raised], {p.policy.id: "kept" for p in (merged, raised)})
     assert found == (raised.policy.merged(merged.policy), ("dec_most", "dec_m"))
