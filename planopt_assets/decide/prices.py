@@ -16,7 +16,7 @@ from dataclasses import replace
 from planopt_assets.model.cost_model import GIVEN, Prices
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 from planopt_assets.model.signals import Stage
-from planopt_assets.model.work_units import Shown, Units, stage_units
+from planopt_assets.model.work_units import PlanSignals, Units, stage_units
 
 # The given prices, for what does not belong to one query in one environment.
 CPU_PER_FILE_NS, CPU_PER_TASK_NS, CPU_PER_QUERY_NS = GIVEN.file_ns, GIVEN.task_ns, GIVEN.query_ns
@@ -26,7 +26,7 @@ SCANNED = Prices(CPU_PER_ROW_NS, GIVEN.file_ns, GIVEN.task_ns, GIVEN.block_ns, G
 PRICED = ("input_rows", "scan_files", "tasks")  # counters that must be known
 
 
-def stage_cpu_ns(stage: Stage, shown: Shown, prices: Prices = GIVEN) -> int:
+def stage_cpu_ns(stage: Stage, shown: PlanSignals, prices: Prices = GIVEN) -> int:
     """Modelled CPU of one stage, with what its operators do.
 
     A model of an older planopt has one price for all rows that a stage reads.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, fitted
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
-from planopt_assets.store.prices import Ran, content_of, executions_of_ours, stored_prices
+from planopt_assets.store.prices import MeasuredExecutions, content_of, executions_of_ours, stored_prices
 
 if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
@@ -29,8 +29,8 @@ def environment_of(evidence: Evidence, observed: PlanArtifact) -> Environment:
 
 
 def prices_now(snapshot: Snapshot, environment: Environment) -> Prices:
-    """What a decision taken now goes by: the same for every query of a stage, and for who only foresees it."""
-    now = _fits(snapshot)
+    """What a decision taken now goes by: the same for every query of a stage, also for `planopt plan`."""
+    now = _models_in_use(snapshot)
     if environment not in now:
         now[environment] = _now(snapshot, environment)
     return now[environment]
@@ -49,11 +49,11 @@ def new_models(snapshot: Snapshot, decisions: Iterable[Decision]) -> list[Shared
     """The rows to store with the first decisions that go by new prices. None where the store has them."""
     named = {d.prices_id: d.query_id for d in reversed(list(decisions)) if d.prices_id is not None}
     known = {p.id for p in stored_prices(snapshot)} if named else set()
-    fits = {p.id: p for p in _fits(snapshot).values()}
+    fits = {p.id: p for p in _models_in_use(snapshot).values()}
     return [content_of(fits[name], query) for name, query in named.items() if name in fits and name not in known]
 
 
-def _fits(snapshot: Snapshot) -> dict[Environment, Prices]:
+def _models_in_use(snapshot: Snapshot) -> dict[Environment, Prices]:
     return snapshot.once("prices", dict)
 
 
@@ -63,7 +63,7 @@ def _now(snapshot: Snapshot, environment: Environment) -> Prices:
     enough = max(ENOUGH_EXECUTIONS, GROWN * last.executions)
     if executions_of_ours(snapshot, environment.cores) < enough:
         return last
-    ran = Ran(snapshot)
+    ran = MeasuredExecutions(snapshot)
     counted = ran.counted_in(environment)
     if len(counted) < enough:
         return last

@@ -30,7 +30,7 @@ class Units:
     grouped_rows: int = 0  # into aggregations
 
 
-class Shown(Protocol):
+class PlanSignals(Protocol):
     """What the plan of an execution showed: `Signals`, or the same as part of the evidence."""
 
     @property
@@ -41,7 +41,7 @@ class Shown(Protocol):
     def aggregations(self) -> tuple[Aggregation, ...]: ...
 
 
-def execution_units(counted: Mapping[str, int | None], shown: Shown) -> Units | None:
+def execution_units(counted: Mapping[str, int | None], shown: PlanSignals) -> Units | None:
     """Of a whole execution. None: one of the counters in `COUNTED`, or the rows of an operator, are unknown."""
     known = {name: value for name in COUNTED if (value := counted[name]) is not None}
     told = _decoded(shown.scans), _joined(shown.joins), _grouped(shown.aggregations)
@@ -60,7 +60,7 @@ def execution_units(counted: Mapping[str, int | None], shown: Shown) -> Units | 
     )
 
 
-def stage_units(stage: Stage, shown: Shown) -> Units:
+def stage_units(stage: Stage, shown: PlanSignals) -> Units:
     """Of one stage: what it reads, and what its operators do. Here what is unknown counts as nothing: it only shares.
 
     Rows that did not come out of its scans came out of shuffles. A stage that reads no other one has no such rows.

@@ -42,14 +42,14 @@ def content_of(prices: Prices, query_id: str) -> SharedContent:
 
 
 def executions_of_ours(snapshot: Snapshot, cores: int) -> int:
-    """How many executions observe and validate have stored with this number of cores: quickly told, and too many."""
+    """How many executions observe and validate have stored with this number of cores: an upper limit, cheap to read."""
     import pyarrow.compute as pc
 
     held = snapshot.table("runtime_counters", ["cores"], purpose=_OURS)["cores"]
     return pc.sum(pc.equal(held, cores)).as_py() or 0
 
 
-class Ran:
+class MeasuredExecutions:
     """Warm executions that planopt ran itself, oldest first, with what the rows about them tell.
 
     Counters are stored for each execution. The engine and the plan are stored with the observation, the plan of a
@@ -78,7 +78,7 @@ class Ran:
         return sorted({e for row in self._warm if (e := self._environment(row)) is not None})
 
     def counted_in(self, environment: Environment) -> list[Row]:
-        """Executions in one environment of which all counters are known. A planopt of old did not store the cores."""
+        """Executions in one environment of which all counters are known. Older versions did not store the cores."""
         return [
             row
             for row in self._warm
@@ -124,12 +124,12 @@ class Ran:
 
 def environments(snapshot: Snapshot) -> list[Environment]:
     """Where executions that planopt ran itself took place."""
-    return Ran(snapshot).environments()
+    return MeasuredExecutions(snapshot).environments()
 
 
 def measured_work(snapshot: Snapshot, environment: Environment) -> list[Work]:
     """Of warm executions that planopt ran itself in this environment, oldest first."""
-    ran = Ran(snapshot)
+    ran = MeasuredExecutions(snapshot)
     return ran.work(ran.counted_in(environment))
 
 
