@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.decide.critical_path import Bound, critical_path, gain_bound
-from planopt_assets.decide.prices import execution_cpu_ns, stage_cpu_ns, stages_cpu_ns
-from planopt_assets.model.cost_model import GIVEN, Prices
+from planopt_assets.decide.prices import SCANNED, execution_cpu_ns, stage_cpu_ns, stages_cpu_ns
+from planopt_assets.model.cost_model import GIVEN
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, Signals, Stage
 from planopt_assets.model.work_units import execution_units
@@ -85,10 +85,10 @@ def test_the_stages_of_a_plan_do_together_what_the_whole_execution_did() -> None
     assert sum(stage_cpu_ns(stage, shown) for stage in stages) == GIVEN.of(whole)
 
 
-def test_a_model_of_an_older_planopt_has_one_price_for_all_rows_that_a_stage_reads() -> None:
-    older = Prices(row_ns=1_000, file_ns=2_000_000, task_ns=5_000_000, block_ns=200_000, query_ns=100_000_000)
-    stage = Stage(1, (0,), tasks=12, rows=765_000, files=201, shuffle_partitions=200, nodes=(3,))
-    assert stage_cpu_ns(stage, Signals(joins=(MERGE,)), older) == 765_000_000 + 402_000_000 + 60_000_000 + 480_000_000
+def test_rules_about_scans_have_one_price_for_every_row_that_a_stage_reads() -> None:
+    stage = Stage(1, (0,), tasks=12, rows=765_000, files=201, shuffle_partitions=200, nodes=(3, 5))
+    shown = Signals(scans=(Scan(5, "t", 201, 0, 12, read_rows=65_000, row_bytes=16),), joins=(MERGE,))
+    assert stage_cpu_ns(stage, shown, SCANNED) == 765_000_000 + 402_000_000 + 60_000_000 + 480_000_000
 
 
 def test_an_execution_costs_its_stages_and_what_it_takes_to_plan_and_start_it() -> None:

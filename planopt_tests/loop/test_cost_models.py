@@ -11,7 +11,6 @@ import pytest
 from planopt_assets.errors import RowDamaged
 from planopt_assets.loop.cost_models import new_models, prices_now, prices_of
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
-from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, Signals
 from planopt_assets.model.work_units import COUNTED, Units
@@ -222,21 +221,6 @@ def test_a_decision_names_its_prices_and_is_asked_again_by_those() -> None:
     assert prices_of(store(120, first, second), [named], ELSEWHERE) == first
     assert prices_of(store(120, first, second), [decision()], HERE) == GIVEN
     assert prices_of(store(120, first), [], HERE) == second
-
-
-def test_a_model_of_an_older_planopt_keeps_its_id_and_what_it_did_not_know_costs_nothing() -> None:
-    """Its price of a row has all that is done with rows in it: a price for a join would count that twice."""
-    text = (
-        '{"block_ns": 333000, "error": 1.2, "executions": 60, "file_ns": 2000000, "fitted_on": "wrk_1", '
-        '"prior_error": 2.1, "queries": 20, "query_ns": 150000000, "row_ns": 700, "task_ns": 6000000}'
-    )
-    older = Prices.from_json(text)
-    assert older.id == content_id("cst", json.loads(text))
-    assert older.to_json() == text
-    assert older.of(Units(1, 10**9, 1, 1, 1, 10**9, 10**9, 10**9)) == 700 + 2_000_000 + 6_000_000 + 333_000
-    named = decision(arithmetic=json.dumps({"prices": older.id}))
-    assert prices_of(store(0, older), [named], HERE) == older
-    assert prices_now(store(0, older), HERE) == GIVEN  # of an unknown environment
 
 
 def test_a_damaged_model_is_an_error_that_names_its_row() -> None:
