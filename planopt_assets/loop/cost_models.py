@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, fitted
+from planopt_assets.errors import RowDamaged
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
 from planopt_assets.store.prices import MeasuredExecutions, content_of, executions_of_ours, stored_prices
 
@@ -41,8 +42,20 @@ def prices_of(snapshot: Snapshot, decisions: Iterable[Decision], environment: En
     taken = list(decisions)
     if not taken:
         return prices_now(snapshot, environment)
-    names = {d.prices_id for d in taken if d.prices_id is not None}
-    return next((p for p in stored_prices(snapshot) if p.id in names), GIVEN) if names else GIVEN
+    named = next((d for d in taken if d.prices_id is not None), None)
+    if named is None:
+        return GIVEN
+    known = [*stored_prices(snapshot), *_models_in_use(snapshot).values()]
+    found = next((p for p in known if p.id == named.prices_id), None)
+    if found is None:
+        raise RowDamaged(
+            f"decision {named.id} names the cost model {named.prices_id}, which is not in the store",
+            table="policy_decisions",
+            column="arithmetic",
+            query_id=named.query_id,
+            run_id=named.stamp.run_id,
+        )
+    return found
 
 
 def new_models(snapshot: Snapshot, decisions: Iterable[Decision]) -> list[SharedContent]:

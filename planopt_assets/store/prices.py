@@ -18,7 +18,7 @@ from planopt_assets.store.codecs.observing import SHARED
 if TYPE_CHECKING:
     from planopt_assets.store.snapshot import Snapshot, Wanted
 
-KIND = "cost_model"
+KIND = "cost_model_by_unit"  # `cost_model` is that of older versions: each version sees only what it can read
 _OURS = ("observe", "trial")
 _COUNTED = ("execution_id", "query_id", "policy_id", "binding", "cores", "cpu_ns", *COUNTED)
 _SEEN = ("observation_id", "query_id", "input_fingerprint", "binding", "engine")

@@ -100,7 +100,7 @@ def test_the_model_is_stored_with_the_first_decision_that_names_it() -> None:
     found = prices_now(snapshot, HERE)
     decisions = [decision(arithmetic=json.dumps({"prices": found.id}))] * 2
     (row,) = new_models(snapshot, decisions)
-    assert (row.kind, row.hash, json.loads(row.content)["row_ns"]) == ("cost_model", found.id, found.row_ns)
+    assert (row.kind, row.hash, json.loads(row.content)["row_ns"]) == ("cost_model_by_unit", found.id, found.row_ns)
     assert new_models(snapshot, [decision()]) == []
     assert new_models(store(119, found), decisions) == []
 
@@ -221,6 +221,23 @@ def test_a_decision_names_its_prices_and_is_asked_again_by_those() -> None:
     assert prices_of(store(120, first, second), [named], ELSEWHERE) == first
     assert prices_of(store(120, first, second), [decision()], HERE) == GIVEN
     assert prices_of(store(120, first), [], HERE) == second
+
+
+def test_a_decision_that_names_a_model_that_is_not_stored_is_an_error_that_names_both() -> None:
+    """Not the given prices: another decision would be made again, and nobody would know."""
+    other = prices_now(store(60), HERE)
+    named = decision(arithmetic=json.dumps({"prices": "cst_gone"}))
+    with pytest.raises(RowDamaged, match=rf"PLN-307 query q: .* decision {named.id} names the cost model cst_gone"):
+        prices_of(store(0, other), [named], HERE)
+
+
+def test_models_of_versions_before_are_of_another_kind_and_not_seen() -> None:
+    """An older planopt does not see these models either: what it cannot read, it never takes for damage."""
+    older = {"kind": "cost_model", "hash": "cst_1", "content": '{"row_ns": 700}'}
+    model = prices_now(store(60), HERE)
+    both = store(0, model, provenance=[stored("provenance", **older)])
+    assert stored_prices(both) == [model]
+    assert both.read(SHARED, kind="cost_model")[0].hash == "cst_1"
 
 
 def test_a_damaged_model_is_an_error_that_names_its_row() -> None:
