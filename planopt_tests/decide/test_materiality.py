@@ -120,8 +120,8 @@ def with_stages(*stages: Stage, cores: int = 16) -> Evidence:
 
 # 4 s in stage 0, 0.8 s in stage 1 beside it, 0.8 s in stage 2 that reads both.
 STAGES = (
-    Stage(0, (), tasks=8, rows=scanned(4.0), files=0, shuffle_partitions=0, nodes=(5,)),
-    Stage(1, (), tasks=8, rows=scanned(0.8), files=0, shuffle_partitions=0, nodes=(7,)),
+    Stage(0, (), tasks=8, rows=scanned(4.0), files=0, shuffle_partitions=1, nodes=(5,)),
+    Stage(1, (), tasks=8, rows=scanned(0.8), files=0, shuffle_partitions=1, nodes=(7,)),
     Stage(2, (0, 1), tasks=8, rows=shuffled(0.8), files=0, shuffle_partitions=0, nodes=(0,)),
 )
 

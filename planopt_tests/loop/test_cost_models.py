@@ -155,6 +155,17 @@ def test_a_scan_below_a_reused_shuffle_never_ran_and_is_not_unknown() -> None:
     assert measured_work(MemorySnapshot(**tables), HERE) == before
 
 
+@pytest.mark.parametrize("files", [7, 0])
+def test_a_scan_that_read_files_of_its_own_ran_although_nobody_found_its_rows_and_tasks(files: int) -> None:
+    """Its rows are unknown, not zero. Without files there was nothing to read."""
+    tables = ran_in(HERE, 1)
+    (row,) = tables["plan_artifacts"]
+    content = json.loads(row["signals"])
+    content["scans"].append({**content["scans"][0], "splits": 0, "read_rows": None, "files": files})
+    row["signals"] = dumped(content)
+    assert len(measured_work(MemorySnapshot(**tables), HERE)) == (0 if files else 1)
+
+
 def test_an_execution_whose_plan_nobody_looked_at_is_left_out() -> None:
     tables = ran_in(HERE, 60)
     for row in tables["plan_artifacts"][:10]:
