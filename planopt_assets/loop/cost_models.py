@@ -5,13 +5,14 @@ A model belongs to one environment. What was measured with 2 cores says little o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, fitted
+from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, ENOUGH_QUERIES, fitted
 from planopt_assets.errors import RowDamaged
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
-from planopt_assets.store.prices import MeasuredExecutions, content_of, executions_of_ours, stored_prices
+from planopt_assets.store.prices import MeasuredExecutions, Row, content_of, held, stored_prices
 
 if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.records import SharedContent
     from planopt_assets.store.snapshot import Snapshot
 
-GROWN = 2  # times as many executions as the last model knew: then it is fitted again
+GROWN = 2  # times as many executions as were counted for the last model: then it is fitted again
 MOST = 5_000  # executions, the newest; more tell nothing more
 
 
@@ -73,11 +74,24 @@ def _models_in_use(snapshot: Snapshot) -> dict[Environment, Prices]:
 def _now(snapshot: Snapshot, environment: Environment) -> Prices:
     stored = [p for p in stored_prices(snapshot) if p.environment == environment]
     last = stored[-1] if stored else GIVEN
-    enough = max(ENOUGH_EXECUTIONS, GROWN * last.executions)
-    if executions_of_ours(snapshot, environment.cores) < enough:
+    most = held(snapshot, environment)
+    if most.executions < GROWN * last.counted or not _enough(most.executions, most.queries):
         return last
     ran = MeasuredExecutions(snapshot)
     counted = ran.counted_in(environment)
-    if len(counted) < enough:
+    if not _enough_of(counted):
         return last
-    return fitted(ran.work(counted[-MOST:]), len(counted), environment=environment) or last
+    # Plans are large. Where the newest one of a query does not tell its rows, the older ones seldom do.
+    tell = {w.query_id for w in ran.work(list({row["query_id"]: row for row in counted}.values()))}
+    if not _enough_of([row for row in counted if row["query_id"] in tell]):
+        return last
+    found = fitted(ran.work(counted[-MOST:]), len(counted), environment=environment)
+    return last if found is None else replace(found, counted=most.executions)
+
+
+def _enough_of(rows: Sequence[Row]) -> bool:
+    return _enough(len(rows), len({row["query_id"] for row in rows}))
+
+
+def _enough(executions: int, queries: int) -> bool:
+    return executions >= ENOUGH_EXECUTIONS and queries >= ENOUGH_QUERIES

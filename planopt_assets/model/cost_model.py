@@ -57,6 +57,7 @@ class Prices:
     grouped_row_ns: int
     query_ns: int  # planning and start, which no policy saves
     executions: int = 0  # that the store held
+    counted: int = 0  # the same with those that count for nothing: until this has doubled, they are not read again
     queries: int = 0
     error: float | None = None  # median over queries of modelled to measured CPU, whichever way, as a factor
     prior_error: float | None = None  # the same of the prices that planopt comes with

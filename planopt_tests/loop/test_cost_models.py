@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import asdict, replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from planopt_assets.errors import RowDamaged
@@ -17,6 +19,7 @@ from planopt_assets.model.work_units import COUNTED, Units
 from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.codecs.observing import SHARED
 from planopt_assets.store.prices import content_of, environments, measured_work, stored_prices
+from planopt_assets.store.snapshot import Wanted
 from planopt_tests.decide.test_price_fit import HERE, ran
 from planopt_tests.memory_snapshot import MemorySnapshot, Row
 from planopt_tests.rows import decision, stored
@@ -47,6 +50,7 @@ def ran_in(environment: Environment, executions: int, unknown: str = "", **colum
             tasks=w.units.tasks,
             shuffle_blocks=w.units.blocks,
             shuffle_write_rows=w.units.shuffled_rows,
+            sequence=number + 1,
         )
         | columns
         | ({unknown: None} if unknown else {})
@@ -61,6 +65,7 @@ def ran_in(environment: Environment, executions: int, unknown: str = "", **colum
             binding=0,
             engine=environment.engine,
             signals=dumped(asdict(shown(w.units))),
+            sequence=number + 1,
         )
         for number, w in enumerate(work)
     ]
@@ -189,6 +194,95 @@ def test_a_trial_has_the_plan_of_its_policy_on_the_same_inputs() -> None:
     assert len(measured_work(elsewhere, HERE)) == 1
 
 
+# What is read before it is known whether there is enough
+
+
+class Reads(MemorySnapshot):
+    """A snapshot that remembers how many plans were read."""
+
+    plans = 0
+
+    def table(self, name: str, columns: list[str] | None = None, **wanted: Wanted) -> pa.Table:
+        found = super().table(name, columns, **wanted)
+        self.plans += len(found) if columns and "signals" in columns else 0
+        return found
+
+
+def read_for(snapshot: MemorySnapshot, environment: Environment = HERE) -> tuple[Prices, bool, int]:
+    """The prices; whether more was read than counters and the engine's first observation; and the plans that were."""
+    reads = Reads(**snapshot.tables)
+    return prices_now(reads, environment), "trials" in reads.asked, reads.plans
+
+
+def test_plans_are_read_once_there_may_be_enough() -> None:
+    """Else the tests below would prove nothing. The newest plan of each of 20 queries is read first."""
+    assert read_for(store(60))[1:] == (True, 20 + 60)
+
+
+def test_a_store_is_not_read_again_before_it_has_doubled_whatever_counts_for_nothing_in_it() -> None:
+    cold = [stored("trials", trial_id=f"obs-2-4.2.0-{number}", warm_up=True, status="ok") for number in range(40)]
+    first = prices_now(store(110, trials=cold), HERE)
+    assert (first.executions, first.counted) == (70, 110)
+    assert read_for(store(115, first, trials=cold)) == (first, False, 0)
+    again, read, _ = read_for(store(120, replace(first, counted=60), trials=cold))
+    assert (again.executions, read) == (80, True)
+
+
+def test_after_an_upgrade_the_executions_of_the_engine_before_are_not_read() -> None:
+    new = ran_in(NEWER, 10)
+    for row in (*new["runtime_counters"], *new["plan_artifacts"]):
+        row["sequence"] += 200
+    assert read_for(store(120, **new), NEWER) == (GIVEN, False, 0)
+    assert read_for(store(120), NEWER) == (GIVEN, False, 0)  # nothing was observed by it so far
+
+
+def test_with_too_few_queries_nothing_but_counters_is_read() -> None:
+    few = ran_in(HERE, 120)
+    for number, row in enumerate(few["runtime_counters"]):
+        row["query_id"] = f"q{number % 5}"
+    assert read_for(MemorySnapshot(**few)) == (GIVEN, False, 0)
+
+
+def test_with_too_few_queries_of_this_engine_no_plan_is_read() -> None:
+    """Counters do not tell the engine, so five queries of one engine beside many of another need a second look."""
+    tables = ran_in(HERE, 120)
+    for number, row in enumerate(tables["plan_artifacts"]):
+        if number % 20 > 4:
+            row["engine"] = NEWER.engine
+    assert read_for(MemorySnapshot(**tables)) == (GIVEN, True, 0)
+
+
+def test_an_unknown_counter_is_not_counted_even_at_first() -> None:
+    assert read_for(MemorySnapshot(**ran_in(HERE, 120, unknown="tasks"))) == (GIVEN, False, 0)
+
+
+def test_where_plans_do_not_tell_their_rows_only_the_newest_of_each_query_is_read() -> None:
+    tables = ran_in(HERE, 120)
+    for row in tables["plan_artifacts"]:
+        content = json.loads(row["signals"])
+        content["aggregations"][0]["rows_in"] = None
+        row["signals"] = dumped(content)
+    assert read_for(MemorySnapshot(**tables)) == (GIVEN, True, 20)
+
+
+def test_of_more_executions_than_are_fitted_the_newest_count_however_the_rows_lie(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Compaction may write the rows of one commit in another order."""
+    monkeypatch.setattr("planopt_assets.loop.cost_models.MOST", 70)
+    tables = ran_in(HERE, 120)
+    for row in tables["runtime_counters"]:
+        row["sequence"] = 7
+    moved = {**tables, "runtime_counters": random.Random(5).sample(tables["runtime_counters"], 120)}
+    assert moved["runtime_counters"] != tables["runtime_counters"]
+    found = prices_now(MemorySnapshot(**tables), HERE)
+    assert prices_now(MemorySnapshot(**moved), HERE) == found
+    assert found.executions == 120
+    for row in tables["runtime_counters"]:
+        row["sequence"] = 8 if row["execution_id"] < "obs-2-4.2.0-5" else 7
+    assert prices_now(MemorySnapshot(**tables), HERE).fitted_on != found.fitted_on  # other ones are the newest
+
+
 # Environments
 
 
@@ -197,7 +291,8 @@ def test_each_environment_has_prices_of_its_own(other: Environment) -> None:
     both = store(60, **ran_in(other, 60, cpu_ns=10**10))
     assert environments(both) == [HERE, other]
     here, there = prices_now(both, HERE), prices_now(both, other)
-    assert (here, here.environment) == (prices_now(store(60), HERE), HERE)
+    alone = prices_now(store(60), HERE)
+    assert (here, here.environment) == (replace(alone, counted=here.counted), HERE)
     assert (there.executions, there.environment) == (60, other)
     assert here.query_ns < there.query_ns
 
