@@ -24,6 +24,7 @@ from planopt_assets.model.signals import Signals
 from planopt_assets.observe.evidence import evidence_of
 from planopt_assets.store.codecs.deciding import DECISIONS
 from planopt_assets.store.codecs.observing import DETAILS, EXECUTIONS
+from planopt_assets.store.prices import stored_prices
 from planopt_assets.store.snapshot import Snapshot
 
 Touched = Mapping[tuple[str, Policy], float]
@@ -63,10 +64,12 @@ def _observed(snapshot: Snapshot, decisions: Mapping[str, Sequence[Decision]]) -
     asked = {a.observation_id for seen in newest.values() for a in seen}
     details = {d.observation_id: d for d in snapshot.read(DETAILS, observation_id=asked)}
     executions = {e.id: e for e in snapshot.read(EXECUTIONS, execution_id=asked)}
+    # Decisions of older versions name models of another kind, which are not read.
+    known = {None, *(p.id for p in stored_prices(snapshot))}
     found = {}
     for query_id, seen in newest.items():
         if all(a.observation_id in executions and details[a.observation_id].signals for a in seen):
-            first = (d for d in decisions.get(query_id, ()) if d.policy_before == ORIGINAL)
+            first = (d for d in decisions.get(query_id, ()) if d.policy_before == ORIGINAL and d.prices_id in known)
             evidence = evidence_of(seen, details, executions, runs_per_day=1.0)
             here = environment_of(evidence, seen[-1])
             found[query_id] = replace(evidence, prices=prices_of(snapshot, first, here))

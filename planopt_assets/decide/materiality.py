@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer
 from planopt_assets.decide.critical_path import gain_bound
-from planopt_assets.decide.prices import modelled_cpu_ns, query_cpu_ns
+from planopt_assets.decide.prices import modelled_cpu_ns, modelled_execution_cpu_ns, query_cpu_ns
+from planopt_assets.model.cost_model import Prices
 from planopt_assets.model.decision import Decision
-from planopt_assets.model.evidence import Evidence
+from planopt_assets.model.evidence import Evidence, ObservedExecution
 
 HORIZON_DAYS = 30  # how long a policy is expected to stay in force
 EXPECTED_EXECUTIONS = 10  # of both sides: a first run and three pairs are 7; what is not settled then takes more
 FLOOR_SHARE = 0.02  # of the query's cost, for each proposal: a smaller one is not even worth riding along
 TRIAL_SHARE = 0.03  # the same for all of them together: the judge accepts no smaller gain (`Rules.min_gain`)
 INSENSITIVE_CPU_NS = 20_000_000  # of work per binding, beside planning and start: there is nothing to save
+PLANNED_WITHIN = 3  # times the price of planning and start: what is measured above that is work, modelled or not
 
 Arithmetic = dict[str, int | float | str]
 
@@ -98,13 +100,23 @@ def too_little_together(proposed: Sequence[Decision]) -> str:
 
 
 def insensitive(evidence: Evidence) -> str | None:
-    """The reason why no policy can show a gain on this query, or None. By the model: most of a clock would be planning.
+    """The reason why no policy can show a gain on this query, or None: most of a clock would be planning.
 
-    Worked: 25 rows from one file in 2 tasks: 100 ms to plan and start, 12 ms of work. There is nothing to save.
+    Worked: 25 rows from one file in 2 tasks: 100 ms to plan and start, 12 ms of work. There is nothing to save, also if
+    it took 140 ms: planning is not the same for every query. If it took 8 s, as with a regular expression, which
+    the model does not know, its work is 7.9 s.
     """
-    cpu, bindings = modelled_cpu_ns(evidence), len(evidence.executions)
-    work_ns = cpu - evidence.prices.query_ns * bindings
+    bindings = len(evidence.executions)
+    work_ns = sum(_work_ns(e, evidence.prices) for e in evidence.executions)
     if work_ns >= INSENSITIVE_CPU_NS * bindings:
         return None
+    cpu = work_ns + evidence.prices.query_ns * bindings
     work = work_ns / 1e6
     return f"insensitive: its work is about {work:.0f} ms of {cpu / 1e6:.0f} ms CPU, the rest is planning and start"
+
+
+def _work_ns(execution: ObservedExecution, prices: Prices) -> int:
+    """CPU beside planning and start: as modelled, or as measured where that is more than planning can take."""
+    measured = execution.counters.cpu_ns or 0
+    told = measured if measured > PLANNED_WITHIN * prices.query_ns else 0
+    return max(told, modelled_execution_cpu_ns(execution, prices)) - prices.query_ns

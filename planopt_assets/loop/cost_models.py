@@ -5,12 +5,14 @@ A model belongs to one environment. What was measured with 2 cores says little o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, fitted
+from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, ENOUGH_QUERIES, fitted
+from planopt_assets.errors import RowDamaged
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
-from planopt_assets.store.prices import Ran, content_of, executions_of_ours, stored_prices
+from planopt_assets.store.prices import MeasuredExecutions, Row, content_of, held, stored_prices
 
 if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from planopt_assets.model.records import SharedContent
     from planopt_assets.store.snapshot import Snapshot
 
-GROWN = 2  # times as many executions as the last model knew: then it is fitted again
+GROWN = 2  # times as many executions as were counted for the last model: then it is fitted again
 MOST = 5_000  # executions, the newest; more tell nothing more
 
 
@@ -29,8 +31,8 @@ def environment_of(evidence: Evidence, observed: PlanArtifact) -> Environment:
 
 
 def prices_now(snapshot: Snapshot, environment: Environment) -> Prices:
-    """What a decision taken now goes by: the same for every query of a stage, and for who only foresees it."""
-    now = _fits(snapshot)
+    """What a decision taken now goes by: the same for every query of a stage, also for `planopt plan`."""
+    now = _models_in_use(snapshot)
     if environment not in now:
         now[environment] = _now(snapshot, environment)
     return now[environment]
@@ -41,30 +43,55 @@ def prices_of(snapshot: Snapshot, decisions: Iterable[Decision], environment: En
     taken = list(decisions)
     if not taken:
         return prices_now(snapshot, environment)
-    names = {d.prices_id for d in taken if d.prices_id is not None}
-    return next((p for p in stored_prices(snapshot) if p.id in names), GIVEN) if names else GIVEN
+    named = next((d for d in taken if d.prices_id is not None), None)
+    if named is None:
+        return GIVEN
+    known = [*stored_prices(snapshot), *_models_in_use(snapshot).values()]
+    found = next((p for p in known if p.id == named.prices_id), None)
+    if found is None:
+        raise RowDamaged(
+            f"decision {named.id} names the cost model {named.prices_id}, which is not in the store",
+            table="policy_decisions",
+            column="arithmetic",
+            query_id=named.query_id,
+            run_id=named.stamp.run_id,
+        )
+    return found
 
 
 def new_models(snapshot: Snapshot, decisions: Iterable[Decision]) -> list[SharedContent]:
     """The rows to store with the first decisions that go by new prices. None where the store has them."""
     named = {d.prices_id: d.query_id for d in reversed(list(decisions)) if d.prices_id is not None}
     known = {p.id for p in stored_prices(snapshot)} if named else set()
-    fits = {p.id: p for p in _fits(snapshot).values()}
+    fits = {p.id: p for p in _models_in_use(snapshot).values()}
     return [content_of(fits[name], query) for name, query in named.items() if name in fits and name not in known]
 
 
-def _fits(snapshot: Snapshot) -> dict[Environment, Prices]:
+def _models_in_use(snapshot: Snapshot) -> dict[Environment, Prices]:
     return snapshot.once("prices", dict)
 
 
 def _now(snapshot: Snapshot, environment: Environment) -> Prices:
     stored = [p for p in stored_prices(snapshot) if p.environment == environment]
     last = stored[-1] if stored else GIVEN
-    enough = max(ENOUGH_EXECUTIONS, GROWN * last.executions)
-    if executions_of_ours(snapshot, environment.cores) < enough:
+    most = held(snapshot, environment)
+    if most.executions < GROWN * last.counted or not _enough(most.executions, most.queries):
         return last
-    ran = Ran(snapshot)
+    ran = MeasuredExecutions(snapshot)
     counted = ran.counted_in(environment)
-    if len(counted) < enough:
+    if not _enough_of(counted):
         return last
-    return fitted(ran.work(counted[-MOST:]), len(counted), environment=environment) or last
+    # Plans are large. Where the newest one of a query does not tell its rows, the older ones seldom do.
+    tell = {w.query_id for w in ran.work(list({row["query_id"]: row for row in counted}.values()))}
+    if not _enough_of([row for row in counted if row["query_id"] in tell]):
+        return last
+    found = fitted(ran.work(counted[-MOST:]), len(counted), environment=environment)
+    return last if found is None else replace(found, counted=most.executions)
+
+
+def _enough_of(rows: Sequence[Row]) -> bool:
+    return _enough(len(rows), len({row["query_id"] for row in rows}))
+
+
+def _enough(executions: int, queries: int) -> bool:
+    return executions >= ENOUGH_EXECUTIONS and queries >= ENOUGH_QUERIES

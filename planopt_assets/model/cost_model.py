@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from planopt_assets.model.ids import content_id
 from planopt_assets.model.work_units import Units
@@ -48,22 +48,21 @@ class Prices:
     """Nanoseconds of CPU for each unit of work, with what they were fitted to and how well they tell it."""
 
     row_ns: int  # out of a scan
+    decoded_kib_ns: int
     file_ns: int
     task_ns: int
     block_ns: int
+    shuffled_row_ns: int
+    joined_row_ns: int
+    grouped_row_ns: int
     query_ns: int  # planning and start, which no policy saves
     executions: int = 0  # that the store held
+    counted: int = 0  # the same with those that count for nothing: until this has doubled, they are not read again
     queries: int = 0
     error: float | None = None  # median over queries of modelled to measured CPU, whichever way, as a factor
     prior_error: float | None = None  # the same of the prices that planopt comes with
     fitted_on: str = ""  # hash of the work that they were fitted to
-    # Of bytes, and of rows by what is done with them. 0 in models of an older planopt, whose `row_ns` had all of it.
-    decoded_kib_ns: int = 0
-    shuffled_row_ns: int = 0
-    joined_row_ns: int = 0
-    grouped_row_ns: int = 0
-    # What they were fitted in. Unknown (0, empty) in models of an older planopt, and in the given prices.
-    cores: int = 0
+    cores: int = 0  # that they were fitted with; unknown (0, and no engine) of the given prices
     engine: str = ""
 
     @property
@@ -88,22 +87,16 @@ class Prices:
         return sum(getattr(units, unit) * getattr(self, price) for unit, price in PRICE_OF.items())
 
     def to_json(self) -> str:
-        return json.dumps(_content(self), sort_keys=True)
+        return json.dumps(asdict(self), sort_keys=True)
 
     @staticmethod
     def from_json(text: str) -> Prices:
         return Prices(**json.loads(text))
 
 
-def _content(prices: Prices) -> dict[str, Any]:
-    """All that is known. What an older planopt did not know is left out, so that its models keep their ids."""
-    added = {f.name: f.default for f in fields(Prices)[10:]}
-    return {name: value for name, value in asdict(prices).items() if name not in added or value != added[name]}
-
-
 @lru_cache(maxsize=256)
 def _id_of(prices: Prices) -> str:
-    return content_id("cst", _content(prices))
+    return content_id("cst", asdict(prices))
 
 
 GIVEN = Prices(

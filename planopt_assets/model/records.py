@@ -74,7 +74,7 @@ class SharedContent:
     """What many rows share, stored once: a planning environment, a rulepack or a cost model; a row of `provenance`."""
 
     query_id: str  # of the observation or decision that had it first
-    kind: str  # planning_env | rulepack | cost_model
+    kind: str  # planning_env | rulepack | cost_model_by_unit
     hash: str
     content: str  # JSON
 

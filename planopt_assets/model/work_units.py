@@ -5,7 +5,7 @@ Counters tell most of it. What operators did with the rows, the signals of the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,7 +30,7 @@ class Units:
     grouped_rows: int = 0  # into aggregations
 
 
-class Shown(Protocol):
+class PlanSignals(Protocol):
     """What the plan of an execution showed: `Signals`, or the same as part of the evidence."""
 
     @property
@@ -39,12 +39,14 @@ class Shown(Protocol):
     def joins(self) -> tuple[Join, ...]: ...
     @property
     def aggregations(self) -> tuple[Aggregation, ...]: ...
+    @property
+    def stages(self) -> tuple[Stage, ...]: ...
 
 
-def execution_units(counted: Mapping[str, int | None], shown: Shown) -> Units | None:
+def execution_units(counted: Mapping[str, int | None], shown: PlanSignals) -> Units | None:
     """Of a whole execution. None: one of the counters in `COUNTED`, or the rows of an operator, are unknown."""
     known = {name: value for name in COUNTED if (value := counted[name]) is not None}
-    told = _decoded(shown.scans), _joined(shown.joins), _grouped(shown.aggregations)
+    told = _decoded(_that_ran(shown.scans)), _joined(shown.joins), _grouped(shown.aggregations)
     if len(known) < len(COUNTED) or any(None in each for each in told):
         return None
     decoded, joined, grouped = map(_sum, told)
@@ -60,10 +62,11 @@ def execution_units(counted: Mapping[str, int | None], shown: Shown) -> Units | 
     )
 
 
-def stage_units(stage: Stage, shown: Shown) -> Units:
-    """Of one stage: what it reads, and what its operators do. Here what is unknown counts as nothing: it only shares.
+def stage_units(stage: Stage, shown: PlanSignals) -> Units:
+    """Of one stage: what it reads, and what its operators do. An operator whose rows are unknown has all of the stage.
 
-    Rows that did not come out of its scans came out of shuffles. A stage that reads no other one has no such rows.
+    So a bound is never too low for want of a counter. Rows that did not come out of its scans came out of shuffles. A
+    stage that reads none has no such rows: a broadcast adds none to the stage that reads it.
 
     >>> from planopt_assets.model.signals import Signals
     >>> scan = Stage(0, (), tasks=12, rows=765_000, files=201, shuffle_partitions=200, nodes=(4,))
@@ -75,24 +78,42 @@ def stage_units(stage: Stage, shown: Shown) -> Units:
     90000
     """
     nodes = frozenset(stage.nodes)
-    scans = [s for s in shown.scans if s.node in nodes]
-    scanned = min(stage.rows, sum(s.read_rows or 0 for s in scans)) if stage.feeds else stage.rows
+    scans = [s for s in _that_ran(shown.scans) if s.node in nodes]
+    known = min(stage.rows, sum(s.read_rows or 0 for s in scans))
+    rest = stage.rows - known  # out of shuffles, or of scans that do not tell their rows
+    scanned = known if _reads_shuffles(stage, shown.stages) else stage.rows
+    untold = max((s.row_bytes or 0 for s in scans if s.read_rows is None), default=0)
     return Units(
         rows=scanned,
-        decoded_kib=_sum(_decoded(scans)) // KIB,
+        decoded_kib=(_sum(_decoded(scans)) + rest * untold) // KIB,
         files=stage.files,
         tasks=stage.tasks,
         blocks=stage.tasks * stage.shuffle_partitions,
         shuffled_rows=stage.rows - scanned,
-        joined_rows=_sum(_joined(j for j in shown.joins if j.node in nodes)),
-        grouped_rows=_sum(_grouped(a for a in shown.aggregations if a.node in nodes)),
+        joined_rows=_sum(_joined(j for j in shown.joins if j.node in nodes), stage.rows),
+        grouped_rows=_sum(_grouped(a for a in shown.aggregations if a.node in nodes), stage.rows),
     )
 
 
 def _decoded(scans: Iterable[Scan]) -> list[int | None]:
-    """Bytes of each scan. One below a reused shuffle has no task: it never ran."""
-    ran = (s for s in scans if s.read_rows is not None or s.splits)
-    return [None if None in (s.read_rows, s.row_bytes) else (s.read_rows or 0) * (s.row_bytes or 0) for s in ran]
+    """Bytes of each scan."""
+    return [None if None in (s.read_rows, s.row_bytes) else (s.read_rows or 0) * (s.row_bytes or 0) for s in scans]
+
+
+def _that_ran(scans: Sequence[Scan]) -> list[Scan]:
+    """A scan below a reused shuffle did not: it has no task, and the files are those of another scan.
+
+    One that read files of its own did, also where neither its tasks nor its rows were found.
+    """
+    told = [s for s in scans if s.read_rows is not None or s.splits]
+    read = {(s.table, s.files, s.bytes, s.row_bytes) for s in told}
+    return [s for s in scans if s in told or (s.files and (s.table, s.files, s.bytes, s.row_bytes) not in read)]
+
+
+def _reads_shuffles(stage: Stage, stages: Iterable[Stage]) -> bool:
+    """Broadcasts and sub-queries write into no partitions."""
+    others = {s.index for s in stages if not s.shuffle_partitions}
+    return any(index not in others for index in stage.feeds)
 
 
 def _joined(joins: Iterable[Join]) -> list[int | None]:
@@ -103,5 +124,5 @@ def _grouped(aggregations: Iterable[Aggregation]) -> list[int | None]:
     return [a.rows_in for a in aggregations]
 
 
-def _sum(amounts: Iterable[int | None]) -> int:
-    return sum(amount or 0 for amount in amounts)
+def _sum(amounts: Iterable[int | None], unknown: int = 0) -> int:
+    return sum(unknown if amount is None else amount for amount in amounts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from planopt_assets.store.codecs.observing import SHARED
 if TYPE_CHECKING:
     from planopt_assets.store.snapshot import Snapshot, Wanted
 
-KIND = "cost_model"
+KIND = "cost_model_by_unit"  # `cost_model` is that of older versions: each version sees only what it can read
 _OURS = ("observe", "trial")
 _COUNTED = ("execution_id", "query_id", "policy_id", "binding", "cores", "cpu_ns", *COUNTED)
 _SEEN = ("observation_id", "query_id", "input_fingerprint", "binding", "engine")
@@ -41,15 +42,37 @@ def content_of(prices: Prices, query_id: str) -> SharedContent:
     return SharedContent(query_id, KIND, prices.id, prices.to_json())
 
 
-def executions_of_ours(snapshot: Snapshot, cores: int) -> int:
-    """How many executions observe and validate have stored with this number of cores: quickly told, and too many."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How many executions of one environment are stored, and of how many queries. No more than these can be fitted."""
+
+    executions: int
+    queries: int
+
+
+def held(snapshot: Snapshot, environment: Environment) -> Held:
+    """Upper limits, cheap to read: they have first runs and disturbed ones in them, and need no plan.
+
+    Counters tell the cores, not the engine. What was stored before the first observation by an engine is of another.
+    """
     import pyarrow.compute as pc
 
-    held = snapshot.table("runtime_counters", ["cores"], purpose=_OURS)["cores"]
-    return pc.sum(pc.equal(held, cores)).as_py() or 0
+    seen = snapshot.table("plan_artifacts", ["sequence"], engine=environment.engine)["sequence"]
+    if not len(seen):
+        return Held(0, 0)
+    known = ("cpu_ns", *COUNTED)
+    counted = snapshot.table("runtime_counters", ["query_id", "cores", "sequence", *known], purpose=_OURS)
+    keep = pc.and_(
+        pc.equal(counted["cores"], environment.cores),
+        pc.greater_equal(pc.fill_null(counted["sequence"], 0), pc.min(pc.fill_null(seen, 0))),
+    )
+    for name in known:
+        keep = pc.and_(keep, pc.is_valid(counted[name]))
+    queries = counted["query_id"].filter(keep)
+    return Held(len(queries), pc.count_distinct(queries).as_py())
 
 
-class Ran:
+class MeasuredExecutions:
     """Warm executions that planopt ran itself, oldest first, with what the rows about them tell.
 
     Counters are stored for each execution. The engine and the plan are stored with the observation, the plan of a
@@ -78,7 +101,10 @@ class Ran:
         return sorted({e for row in self._warm if (e := self._environment(row)) is not None})
 
     def counted_in(self, environment: Environment) -> list[Row]:
-        """Executions in one environment of which all counters are known. A planopt of old did not store the cores."""
+        """Executions in one environment of which all counters are known. Older versions did not store the cores.
+
+        Those of one commit are in the order of their ids, however the store lays out its rows.
+        """
         return [
             row
             for row in self._warm
@@ -124,15 +150,18 @@ class Ran:
 
 def environments(snapshot: Snapshot) -> list[Environment]:
     """Where executions that planopt ran itself took place."""
-    return Ran(snapshot).environments()
+    return MeasuredExecutions(snapshot).environments()
 
 
 def measured_work(snapshot: Snapshot, environment: Environment) -> list[Work]:
     """Of warm executions that planopt ran itself in this environment, oldest first."""
-    ran = Ran(snapshot)
+    ran = MeasuredExecutions(snapshot)
     return ran.work(ran.counted_in(environment))
 
 
 def _rows(snapshot: Snapshot, table: str, columns: tuple[str, ...], **wanted: Wanted) -> Iterator[Row]:
-    found = snapshot.table(table, list(columns), **wanted)
-    return (dict(zip(columns, row, strict=True)) for row in zip(*(found[c].to_pylist() for c in columns), strict=True))
+    """Oldest first, and of one commit by their id, which is the first of the columns."""
+    found = snapshot.table(table, [*columns, "sequence"], **wanted)
+    values = {name: found[name].to_pylist() for name in (*columns, "sequence")}
+    order = sorted(range(len(found)), key=lambda at: (values["sequence"][at] or 0, values[columns[0]][at]))
+    return ({name: values[name][at] for name in columns} for at in order)

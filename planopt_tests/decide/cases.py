@@ -141,8 +141,8 @@ WORKED = evidence_of(load(FIXTURES / "right_size_shuffle" / "proposes_what_the_d
 
 
 def scanned(cpu_s: float, tasks: int = 8) -> int:
-    """Rows of a scan that the given prices put at so many seconds, together with its tasks."""
-    return round((cpu_s * 1e9 - tasks * GIVEN.task_ns) / GIVEN.row_ns)
+    """Rows of a scan that the given prices put at so many seconds, with its tasks and one block that each writes."""
+    return round((cpu_s * 1e9 - tasks * (GIVEN.task_ns + GIVEN.block_ns)) / GIVEN.row_ns)
 
 
 def shuffled(cpu_s: float, tasks: int = 8) -> int:

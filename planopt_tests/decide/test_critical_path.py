@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planopt_assets.decide.critical_path import Bound, critical_path, gain_bound
-from planopt_assets.decide.prices import execution_cpu_ns, stage_cpu_ns, stages_cpu_ns
-from planopt_assets.model.cost_model import GIVEN, Prices
+from planopt_assets.decide.prices import SCANNED, execution_cpu_ns, stage_cpu_ns, stages_cpu_ns
+from planopt_assets.model.cost_model import GIVEN
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, Signals, Stage
 from planopt_assets.model.work_units import execution_units
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.fast
 
 S = 1_000_000_000
 # 8 tasks cost 40 ms: rows make it the round number the module's docstring works with.
-ORDERS = Stage(0, (), tasks=8, rows=scanned(4.0), files=0, shuffle_partitions=0, nodes=(5, 6))
-CUSTOMER = Stage(1, (), tasks=8, rows=scanned(0.8), files=0, shuffle_partitions=0, nodes=(7, 8))
+ORDERS = Stage(0, (), tasks=8, rows=scanned(4.0), files=0, shuffle_partitions=1, nodes=(5, 6))
+CUSTOMER = Stage(1, (), tasks=8, rows=scanned(0.8), files=0, shuffle_partitions=1, nodes=(7, 8))
 JOIN = Stage(2, (0, 1), tasks=8, rows=shuffled(0.8), files=0, shuffle_partitions=0, nodes=(0, 1, 2))
 STAGES = (ORDERS, CUSTOMER, JOIN)
 COSTS = {0: 4 * S, 1: round(0.8 * S), 2: round(0.8 * S)}
@@ -61,6 +61,51 @@ def test_what_operators_do_with_rows_costs_in_the_stage_that_they_are_in() -> No
     assert stage_cpu_ns(stage, shown) == 0
 
 
+# What nobody told is no zero: it would bound the stage too low
+
+
+GROUPED = Aggregation(5, rows_in=5_000_000, rows_partial=10, groups=10, keys=1)
+UNKNOWN_SIDE = replace(MERGE, node=5, right=replace(_INPUT, rows=None))
+SCANS = tuple(Scan(n, t, 0, 0, 8, read_rows=5_000_000, row_bytes=16) for n, t in ((6, "o"), (8, "c")))
+
+
+def two_scans(scans: tuple[Scan, ...] = SCANS, **shown: object) -> Evidence:
+    """Two stages that read 5 M rows each, measured at 4 s; the first groups or joins its rows (operator 5)."""
+    stages = replace(ORDERS, rows=5_000_000), replace(CUSTOMER, rows=5_000_000), replace(JOIN, rows=10)
+    made = evidence(*stages)
+    (one,) = made.executions
+    counted = replace(one.counters, cpu_ns=4 * S)
+    return replace(made, executions=(replace(one, scans=scans, counters=counted, **shown),))  # type: ignore[arg-type]
+
+
+def test_the_rows_into_an_aggregation_are_all_of_its_stage_where_they_are_unknown() -> None:
+    known, unknown = (gain_bound(two_scans(aggregations=(a,)), [5]) for a in (GROUPED, replace(GROUPED, rows_in=None)))
+    without = gain_bound(two_scans(), [5])
+    assert unknown == known
+    assert without.cpu_ns < 2 * S < known.cpu_ns
+
+
+def test_so_are_the_rows_of_an_input_of_a_join() -> None:
+    known = replace(UNKNOWN_SIDE, right=replace(_INPUT, rows=5_000_000))
+    assert gain_bound(two_scans(joins=(UNKNOWN_SIDE,)), [5]) == gain_bound(two_scans(joins=(known,)), [5])
+
+
+def test_and_the_rows_of_a_scan() -> None:
+    untold = (replace(SCANS[0], read_rows=None), SCANS[1])
+    assert gain_bound(two_scans(untold), [5]) == gain_bound(two_scans(), [5])
+
+
+def test_a_stage_that_reads_only_a_broadcast_has_its_rows_from_scans() -> None:
+    """Also where the scan does not tell them: a row out of a scan is cheaper than one out of a shuffle."""
+    small = Stage(0, (), tasks=1, rows=100, files=1, shuffle_partitions=0, nodes=(9,))
+    probes = Stage(1, (0,), tasks=0, rows=1_000_000, files=0, shuffle_partitions=8, nodes=(3,))
+    scan = Scan(3, "t", files=1, bytes=0, splits=8, row_bytes=0)
+    assert stage_cpu_ns(probes, Signals(scans=(scan,), stages=(small, probes))) == 1_000_000 * GIVEN.row_ns
+    shuffles = replace(small, shuffle_partitions=8)
+    both = Signals(scans=(scan,), stages=(shuffles, probes))
+    assert stage_cpu_ns(probes, both) == 1_000_000 * GIVEN.shuffled_row_ns
+
+
 def test_the_stages_of_a_plan_do_together_what_the_whole_execution_did() -> None:
     """Two scans, shuffled and joined, and the join's rows grouped: the model of the whole is the sum of its stages."""
     scans = tuple(Scan(n, t, 10, 0, 4, read_rows=r, row_bytes=32) for n, t, r in ((7, "o", 64_000), (9, "c", 32_000)))
@@ -85,10 +130,10 @@ def test_the_stages_of_a_plan_do_together_what_the_whole_execution_did() -> None
     assert sum(stage_cpu_ns(stage, shown) for stage in stages) == GIVEN.of(whole)
 
 
-def test_a_model_of_an_older_planopt_has_one_price_for_all_rows_that_a_stage_reads() -> None:
-    older = Prices(row_ns=1_000, file_ns=2_000_000, task_ns=5_000_000, block_ns=200_000, query_ns=100_000_000)
-    stage = Stage(1, (0,), tasks=12, rows=765_000, files=201, shuffle_partitions=200, nodes=(3,))
-    assert stage_cpu_ns(stage, Signals(joins=(MERGE,)), older) == 765_000_000 + 402_000_000 + 60_000_000 + 480_000_000
+def test_rules_about_scans_have_one_price_for_every_row_that_a_stage_reads() -> None:
+    stage = Stage(1, (0,), tasks=12, rows=765_000, files=201, shuffle_partitions=200, nodes=(3, 5))
+    shown = Signals(scans=(Scan(5, "t", 201, 0, 12, read_rows=65_000, row_bytes=16),), joins=(MERGE,))
+    assert stage_cpu_ns(stage, shown, SCANNED) == 765_000_000 + 402_000_000 + 60_000_000 + 480_000_000
 
 
 def test_an_execution_costs_its_stages_and_what_it_takes_to_plan_and_start_it() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from planopt_assets.decide.answer import Answer, propose
 from planopt_assets.decide.materiality import immaterial
+from planopt_assets.model.cost_model import GIVEN
 from planopt_assets.model.evidence import Evidence
 from planopt_assets.model.signals import Stage
 from planopt_tests.decide.cases import SHUFFLE, evidence_of, scanned, shuffled
@@ -120,8 +121,8 @@ def with_stages(*stages: Stage, cores: int = 16) -> Evidence:
 
 # 4 s in stage 0, 0.8 s in stage 1 beside it, 0.8 s in stage 2 that reads both.
 STAGES = (
-    Stage(0, (), tasks=8, rows=scanned(4.0), files=0, shuffle_partitions=0, nodes=(5,)),
-    Stage(1, (), tasks=8, rows=scanned(0.8), files=0, shuffle_partitions=0, nodes=(7,)),
+    Stage(0, (), tasks=8, rows=scanned(4.0), files=0, shuffle_partitions=1, nodes=(5,)),
+    Stage(1, (), tasks=8, rows=scanned(0.8), files=0, shuffle_partitions=1, nodes=(7,)),
     Stage(2, (0, 1), tasks=8, rows=shuffled(0.8), files=0, shuffle_partitions=0, nodes=(0,)),
 )
 
@@ -174,6 +175,27 @@ def test_a_query_that_is_all_planning_is_insensitive_however_often_it_runs() -> 
 def test_a_query_with_a_little_more_work_is_not() -> None:
     small = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": 0.12}]})
     assert immaterial(saving(0.02), small)[0] is None
+
+
+@pytest.mark.parametrize("measured_s", [0.14, 0.3])
+def test_planning_that_took_a_little_longer_than_its_price_is_no_work(measured_s: float) -> None:
+    """A query over 25 rows takes 0.15 s: no policy makes that less, for nearly all of it is planning and start."""
+    reason, _ = immaterial(saving(0.1), measured(measured_s, modelled_s=0.115))
+    assert reason == "insensitive: its work is about 15 ms of 115 ms CPU, the rest is planning and start"
+
+
+@pytest.mark.parametrize("measured_s", [8, 0.301])
+def test_what_was_measured_beyond_planning_is_work_although_the_model_knows_nothing_of_it(measured_s: float) -> None:
+    """100,000 rows of one file in 2 tasks are about 15 ms of work. A regular expression takes 8 s for them."""
+    assert immaterial(saving(0.1 * measured_s), measured(measured_s, modelled_s=0.115))[0] is None
+
+
+def test_planning_is_as_dear_as_the_fitted_prices_say() -> None:
+    slow = replace(GIVEN, query_ns=3 * GIVEN.query_ns)
+    above = measured(0.8, modelled_s=0.115)
+    assert immaterial(saving(0.1), above)[0] is None
+    reason, _ = immaterial(saving(0.1), replace(above, prices=slow))
+    assert reason == "insensitive: its work is about 15 ms of 315 ms CPU, the rest is planning and start"
 
 
 def test_each_binding_has_to_be_planned() -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import asdict, replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from planopt_assets.errors import RowDamaged
 from planopt_assets.loop.cost_models import new_models, prices_now, prices_of
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
-from planopt_assets.model.ids import content_id
 from planopt_assets.model.policy import ORIGINAL
 from planopt_assets.model.signals import Aggregation, Join, JoinInput, Scan, Signals
 from planopt_assets.model.work_units import COUNTED, Units
 from planopt_assets.store.codecs.forms import dumped
 from planopt_assets.store.codecs.observing import SHARED
 from planopt_assets.store.prices import content_of, environments, measured_work, stored_prices
+from planopt_assets.store.snapshot import Wanted
 from planopt_tests.decide.test_price_fit import HERE, ran
 from planopt_tests.memory_snapshot import MemorySnapshot, Row
 from planopt_tests.rows import decision, stored
@@ -48,6 +50,7 @@ def ran_in(environment: Environment, executions: int, unknown: str = "", **colum
             tasks=w.units.tasks,
             shuffle_blocks=w.units.blocks,
             shuffle_write_rows=w.units.shuffled_rows,
+            sequence=number + 1,
         )
         | columns
         | ({unknown: None} if unknown else {})
@@ -62,6 +65,7 @@ def ran_in(environment: Environment, executions: int, unknown: str = "", **colum
             binding=0,
             engine=environment.engine,
             signals=dumped(asdict(shown(w.units))),
+            sequence=number + 1,
         )
         for number, w in enumerate(work)
     ]
@@ -101,7 +105,7 @@ def test_the_model_is_stored_with_the_first_decision_that_names_it() -> None:
     found = prices_now(snapshot, HERE)
     decisions = [decision(arithmetic=json.dumps({"prices": found.id}))] * 2
     (row,) = new_models(snapshot, decisions)
-    assert (row.kind, row.hash, json.loads(row.content)["row_ns"]) == ("cost_model", found.id, found.row_ns)
+    assert (row.kind, row.hash, json.loads(row.content)["row_ns"]) == ("cost_model_by_unit", found.id, found.row_ns)
     assert new_models(snapshot, [decision()]) == []
     assert new_models(store(119, found), decisions) == []
 
@@ -156,6 +160,17 @@ def test_a_scan_below_a_reused_shuffle_never_ran_and_is_not_unknown() -> None:
     assert measured_work(MemorySnapshot(**tables), HERE) == before
 
 
+@pytest.mark.parametrize("files", [7, 0])
+def test_a_scan_that_read_files_of_its_own_ran_although_nobody_found_its_rows_and_tasks(files: int) -> None:
+    """Its rows are unknown, not zero. Without files there was nothing to read."""
+    tables = ran_in(HERE, 1)
+    (row,) = tables["plan_artifacts"]
+    content = json.loads(row["signals"])
+    content["scans"].append({**content["scans"][0], "splits": 0, "read_rows": None, "files": files})
+    row["signals"] = dumped(content)
+    assert len(measured_work(MemorySnapshot(**tables), HERE)) == (0 if files else 1)
+
+
 def test_an_execution_whose_plan_nobody_looked_at_is_left_out() -> None:
     tables = ran_in(HERE, 60)
     for row in tables["plan_artifacts"][:10]:
@@ -179,6 +194,95 @@ def test_a_trial_has_the_plan_of_its_policy_on_the_same_inputs() -> None:
     assert len(measured_work(elsewhere, HERE)) == 1
 
 
+# What is read before it is known whether there is enough
+
+
+class Reads(MemorySnapshot):
+    """A snapshot that remembers how many plans were read."""
+
+    plans = 0
+
+    def table(self, name: str, columns: list[str] | None = None, **wanted: Wanted) -> pa.Table:
+        found = super().table(name, columns, **wanted)
+        self.plans += len(found) if columns and "signals" in columns else 0
+        return found
+
+
+def read_for(snapshot: MemorySnapshot, environment: Environment = HERE) -> tuple[Prices, bool, int]:
+    """The prices; whether more was read than counters and the engine's first observation; and the plans that were."""
+    reads = Reads(**snapshot.tables)
+    return prices_now(reads, environment), "trials" in reads.asked, reads.plans
+
+
+def test_plans_are_read_once_there_may_be_enough() -> None:
+    """Else the tests below would prove nothing. The newest plan of each of 20 queries is read first."""
+    assert read_for(store(60))[1:] == (True, 20 + 60)
+
+
+def test_a_store_is_not_read_again_before_it_has_doubled_whatever_counts_for_nothing_in_it() -> None:
+    cold = [stored("trials", trial_id=f"obs-2-4.2.0-{number}", warm_up=True, status="ok") for number in range(40)]
+    first = prices_now(store(110, trials=cold), HERE)
+    assert (first.executions, first.counted) == (70, 110)
+    assert read_for(store(115, first, trials=cold)) == (first, False, 0)
+    again, read, _ = read_for(store(120, replace(first, counted=60), trials=cold))
+    assert (again.executions, read) == (80, True)
+
+
+def test_after_an_upgrade_the_executions_of_the_engine_before_are_not_read() -> None:
+    new = ran_in(NEWER, 10)
+    for row in (*new["runtime_counters"], *new["plan_artifacts"]):
+        row["sequence"] += 200
+    assert read_for(store(120, **new), NEWER) == (GIVEN, False, 0)
+    assert read_for(store(120), NEWER) == (GIVEN, False, 0)  # nothing was observed by it so far
+
+
+def test_with_too_few_queries_nothing_but_counters_is_read() -> None:
+    few = ran_in(HERE, 120)
+    for number, row in enumerate(few["runtime_counters"]):
+        row["query_id"] = f"q{number % 5}"
+    assert read_for(MemorySnapshot(**few)) == (GIVEN, False, 0)
+
+
+def test_with_too_few_queries_of_this_engine_no_plan_is_read() -> None:
+    """Counters do not tell the engine, so five queries of one engine beside many of another need a second look."""
+    tables = ran_in(HERE, 120)
+    for number, row in enumerate(tables["plan_artifacts"]):
+        if number % 20 > 4:
+            row["engine"] = NEWER.engine
+    assert read_for(MemorySnapshot(**tables)) == (GIVEN, True, 0)
+
+
+def test_an_unknown_counter_is_not_counted_even_at_first() -> None:
+    assert read_for(MemorySnapshot(**ran_in(HERE, 120, unknown="tasks"))) == (GIVEN, False, 0)
+
+
+def test_where_plans_do_not_tell_their_rows_only_the_newest_of_each_query_is_read() -> None:
+    tables = ran_in(HERE, 120)
+    for row in tables["plan_artifacts"]:
+        content = json.loads(row["signals"])
+        content["aggregations"][0]["rows_in"] = None
+        row["signals"] = dumped(content)
+    assert read_for(MemorySnapshot(**tables)) == (GIVEN, True, 20)
+
+
+def test_of_more_executions_than_are_fitted_the_newest_count_however_the_rows_lie(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Compaction may write the rows of one commit in another order."""
+    monkeypatch.setattr("planopt_assets.loop.cost_models.MOST", 70)
+    tables = ran_in(HERE, 120)
+    for row in tables["runtime_counters"]:
+        row["sequence"] = 7
+    moved = {**tables, "runtime_counters": random.Random(5).sample(tables["runtime_counters"], 120)}
+    assert moved["runtime_counters"] != tables["runtime_counters"]
+    found = prices_now(MemorySnapshot(**tables), HERE)
+    assert prices_now(MemorySnapshot(**moved), HERE) == found
+    assert found.executions == 120
+    for row in tables["runtime_counters"]:
+        row["sequence"] = 8 if row["execution_id"] < "obs-2-4.2.0-5" else 7
+    assert prices_now(MemorySnapshot(**tables), HERE).fitted_on != found.fitted_on  # other ones are the newest
+
+
 # Environments
 
 
@@ -187,7 +291,8 @@ def test_each_environment_has_prices_of_its_own(other: Environment) -> None:
     both = store(60, **ran_in(other, 60, cpu_ns=10**10))
     assert environments(both) == [HERE, other]
     here, there = prices_now(both, HERE), prices_now(both, other)
-    assert (here, here.environment) == (prices_now(store(60), HERE), HERE)
+    alone = prices_now(store(60), HERE)
+    assert (here, here.environment) == (replace(alone, counted=here.counted), HERE)
     assert (there.executions, there.environment) == (60, other)
     assert here.query_ns < there.query_ns
 
@@ -224,19 +329,21 @@ def test_a_decision_names_its_prices_and_is_asked_again_by_those() -> None:
     assert prices_of(store(120, first), [], HERE) == second
 
 
-def test_a_model_of_an_older_planopt_keeps_its_id_and_what_it_did_not_know_costs_nothing() -> None:
-    """Its price of a row has all that is done with rows in it: a price for a join would count that twice."""
-    text = (
-        '{"block_ns": 333000, "error": 1.2, "executions": 60, "file_ns": 2000000, "fitted_on": "wrk_1", '
-        '"prior_error": 2.1, "queries": 20, "query_ns": 150000000, "row_ns": 700, "task_ns": 6000000}'
-    )
-    older = Prices.from_json(text)
-    assert older.id == content_id("cst", json.loads(text))
-    assert older.to_json() == text
-    assert older.of(Units(1, 10**9, 1, 1, 1, 10**9, 10**9, 10**9)) == 700 + 2_000_000 + 6_000_000 + 333_000
-    named = decision(arithmetic=json.dumps({"prices": older.id}))
-    assert prices_of(store(0, older), [named], HERE) == older
-    assert prices_now(store(0, older), HERE) == GIVEN  # of an unknown environment
+def test_a_decision_that_names_a_model_that_is_not_stored_is_an_error_that_names_both() -> None:
+    """Not the given prices: another decision would be made again, and nobody would know."""
+    other = prices_now(store(60), HERE)
+    named = decision(arithmetic=json.dumps({"prices": "cst_gone"}))
+    with pytest.raises(RowDamaged, match=rf"PLN-307 query q: .* decision {named.id} names the cost model cst_gone"):
+        prices_of(store(0, other), [named], HERE)
+
+
+def test_models_of_versions_before_are_of_another_kind_and_not_seen() -> None:
+    """An older planopt does not see these models either: what it cannot read, it never takes for damage."""
+    older = {"kind": "cost_model", "hash": "cst_1", "content": '{"row_ns": 700}'}
+    model = prices_now(store(60), HERE)
+    both = store(0, model, provenance=[stored("provenance", **older)])
+    assert stored_prices(both) == [model]
+    assert both.read(SHARED, kind="cost_model")[0].hash == "cst_1"
 
 
 def test_a_damaged_model_is_an_error_that_names_its_row() -> None:

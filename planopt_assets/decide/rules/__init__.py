@@ -31,7 +31,7 @@ from planopt_assets.decide.rules import (
 )
 from planopt_assets.model.evidence import Evidence
 
-RULES_VERSION = 13
+RULES_VERSION = 14
 
 RULES: tuple[tuple[str, Callable[[Evidence], Answer]], ...] = (
     # First: the cost of shuffles limits what any later change can gain.

@@ -65,8 +65,14 @@ class Tree:
             yield node
 
     def rows(self, node: PlanNode) -> int | None:
-        """Its output rows. If it has no counter, the rows of its input that it passes on."""
-        return next((rows for n in self.chain(node, *_HAND_ON) if (rows := actual_rows(n)) is not None), None)
+        """Its output rows. If it has no counter, the rows of its input that it passes on; a union passes on all."""
+        for one in self.chain(node, *_HAND_ON):
+            if (rows := actual_rows(one)) is not None:
+                return rows
+            if one.kind == "Union":
+                known = [rows for i in self.inputs(one) if (rows := self.rows(i)) is not None]
+                return sum(known) if len(known) == len(self.inputs(one)) else None
+        return None
 
     def rows_in(self, node: PlanNode) -> int | None:
         inputs = self.inputs(node)

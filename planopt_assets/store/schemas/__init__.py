@@ -1,7 +1,6 @@
 """The schema of every table that planopt stores, in one file per group of nouns, as `store/codecs/`.
 
-A new column goes at the end of its table, is nullable, and raises `SCHEMA_VERSION`; so does a new field in a stored
-JSON (11: cost models have prices per unit of work), which an older planopt could not read. Reading needs no migration: columns
+A new column goes at the end of its table, is nullable, and raises `SCHEMA_VERSION`. Reading needs no migration: columns
 that an older row lacks are null. Writing adds the columns (the writer merges schemas), so the first append of a newer
 planopt upgrades the store.
 """
@@ -15,7 +14,7 @@ from planopt_assets.store.schemas.deciding import DECIDING
 from planopt_assets.store.schemas.maintaining import MAINTAINING
 from planopt_assets.store.schemas.observing import OBSERVING
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 10
 
 ABOUT_TABLES = frozenset(MAINTAINING)
 """Stored tables whose subject is a table of the user, not a query; they exist once such a table was looked at."""

@@ -52,6 +52,26 @@ HashAggregate | HashAggregate(keys=[a#0], functions=[sum(c#2)]) | rows=5
     assert aggregations(tree(outline)) == (Aggregation(1, 100, 5, 5, 1),)
 
 
+@pytest.mark.parametrize(
+    ("second", "rows_in"),
+    [("rows=30", 130), ("", None)],
+    ids=["both inputs tell their rows", "one does not"],
+)
+def test_the_rows_out_of_a_union_are_those_of_all_its_inputs(second: str, rows_in: int | None) -> None:
+    """Spark counts no rows at a union, and none at the projections around it."""
+    outline = f"""
+HashAggregate | HashAggregate(keys=[a#0], functions=[sum(c#2)]) | rows=5
+  Exchange | shuffle 8 | wrote=9
+    HashAggregate | HashAggregate(keys=[a#0], functions=[partial_sum(c#2)]) | rows=9
+      Project
+        Union
+          Project
+            Scan parquet | table sales | rows=100
+          Scan parquet | table shops | {second}
+"""
+    assert [a.rows_in for a in aggregations(tree(outline))] == [rows_in]
+
+
 def test_one_group_over_everything_has_no_keys() -> None:
     outline = """
 HashAggregate | HashAggregate(keys=[], functions=[sum(c#2)]) | rows=1
