@@ -5,14 +5,14 @@ A model belongs to one environment. What was measured with 2 cores says little o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from planopt_assets.decide.price_fit import ENOUGH_EXECUTIONS, ENOUGH_QUERIES, fitted
 from planopt_assets.errors import RowDamaged
 from planopt_assets.model.cost_model import GIVEN, Environment, Prices
-from planopt_assets.store.prices import MeasuredExecutions, Row, content_of, held, stored_prices
+from planopt_assets.store.prices import Held, MeasuredExecutions, content_of, held, held_by, stored_prices
 
 if TYPE_CHECKING:
     from planopt_assets.model.decision import Decision
@@ -75,23 +75,15 @@ def _now(snapshot: Snapshot, environment: Environment) -> Prices:
     stored = [p for p in stored_prices(snapshot) if p.environment == environment]
     last = stored[-1] if stored else GIVEN
     most = held(snapshot, environment)
-    if most.executions < GROWN * last.counted or not _enough(most.executions, most.queries):
+    if most.executions < GROWN * last.counted or not _enough(most):
         return last
     ran = MeasuredExecutions(snapshot)
     counted = ran.counted_in(environment)
-    if not _enough_of(counted):
-        return last
-    # Plans are large. Where the newest one of a query does not tell its rows, the older ones seldom do.
-    tell = {w.query_id for w in ran.work(list({row["query_id"]: row for row in counted}.values()))}
-    if not _enough_of([row for row in counted if row["query_id"] in tell]):
+    if not _enough(held_by(counted)) or not _enough(held_by(ran.likely_to_tell(counted))):
         return last
     found = fitted(ran.work(counted[-MOST:]), len(counted), environment=environment)
     return last if found is None else replace(found, counted=most.executions)
 
 
-def _enough_of(rows: Sequence[Row]) -> bool:
-    return _enough(len(rows), len({row["query_id"] for row in rows}))
-
-
-def _enough(executions: int, queries: int) -> bool:
-    return executions >= ENOUGH_EXECUTIONS and queries >= ENOUGH_QUERIES
+def _enough(most: Held) -> bool:
+    return most.executions >= ENOUGH_EXECUTIONS and most.queries >= ENOUGH_QUERIES

@@ -72,6 +72,10 @@ def held(snapshot: Snapshot, environment: Environment) -> Held:
     return Held(len(queries), pc.count_distinct(queries).as_py())
 
 
+def held_by(rows: Sequence[Row]) -> Held:
+    return Held(len(rows), len({row["query_id"] for row in rows}))
+
+
 class MeasuredExecutions:
     """Warm executions that planopt ran itself, oldest first, with what the rows about them tell.
 
@@ -121,6 +125,12 @@ class MeasuredExecutions:
             for row in rows
             if (shown := plans.get(self._plan(row))) is not None and (units := execution_units(row, shown)) is not None
         ]
+
+    def likely_to_tell(self, rows: Sequence[Row]) -> list[Row]:
+        """Those of queries whose newest plan tells its rows. Plans are large, so one of each query is read for this."""
+        newest = {row["query_id"]: row for row in rows}
+        tell = {work.query_id for work in self.work(list(newest.values()))}
+        return [row for row in rows if row["query_id"] in tell]
 
     def _note(self, execution: str, row: Row, *, shows: bool) -> None:
         self._inputs[execution] = row["input_fingerprint"]
