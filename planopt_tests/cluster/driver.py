@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -39,21 +38,14 @@ from planopt_tests.lenient import LENIENT
 from planopt_tests.little_cluster import LittleCluster
 from planopt_tests.one_pass import STAGES
 
-FAULTS = ("executor", "straggler", "dynamic", "master", "worker")
+FAULTS = ("executor", "straggler", "master", "worker")
 """In an order in which none takes away what the next one needs: only a lost worker is lost for good."""
 # Long enough to be hit in the middle: every row meets those of its shop, one in seventeen of them all.
 LONG = (
     "SELECT a.shop, count(*) AS n, sum((a.id * b.id) % 97) AS total "
     "FROM sales a JOIN sales b ON a.shop = b.shop GROUP BY a.shop"
 )
-ROWS = 3_000
-# Executors that come after a task has waited for a second, and go after they were idle for one.
-DYNAMIC = {
-    "spark.dynamicAllocation.enabled": "true",
-    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
-    "spark.dynamicAllocation.executorIdleTimeout": "1s",
-    "spark.dynamicAllocation.shuffleTracking.timeout": "1s",
-}
+ROWS = 1_500
 USUAL_LEAST_S = stragglers.LEAST_S
 # Only results decide, so that no test depends on a clock.
 RULES = replace(LENIENT, timeout_floor_s=300.0)
@@ -81,35 +73,38 @@ def main(folder: Path, cluster: LittleCluster, *faults: str) -> None:
         here = folder / fault
         here.mkdir()
         make_tables(here, rows=ROWS)
-        # What is lost comes back, be it late on a busy machine; not what is gone for good, or comes only to a job.
-        executors.BACK_S = 1.0 if fault in ("worker", "dynamic") else 300.0
+        # What is lost comes back, be it late on a busy machine; a worker that is lost for good is not waited for.
+        executors.BACK_S = 1.0 if fault == "worker" else 300.0
         # A machine that is busy with other things holds up executors too, and only one test is about that.
         stragglers.LEAST_S = USUAL_LEAST_S if fault == "straggler" else math.inf
-        settings = DYNAMIC if fault == "dynamic" else {}
-        faulty = _pass(_workload(here, cluster, "long", LONG, settings), _Fault(fault, cluster))
+        faulty = _pass(_workload(here, cluster, "long", LONG), _Fault(fault, cluster))
         if fault == "master":
             cluster.start_master_again()
         stragglers.LEAST_S = math.inf
         # Another query: the verdict on the first one stands for some days.
-        after = _pass(_workload(here, cluster, "next", LONG.replace("% 97", "% 89"), {}), None)
+        after = _pass(_workload(here, cluster, "next", LONG.replace("% 97", "% 89")), None)
         print(json.dumps({"faulty": faulty, "after": after}), flush=True)
 
 
-def _workload(folder: Path, cluster: LittleCluster, name: str, sql: str, more: Mapping[str, str]) -> Workload:
+def _workload(folder: Path, cluster: LittleCluster, name: str, sql: str) -> Workload:
     query = Query(name, sql=sql, runs_per_day=100_000.0)
     shuffles = Knobs(allow=("spark.sql.shuffle.partitions",))
-    settings = {"spark.driver.memory": "1g", "spark.sql.autoBroadcastJoinThreshold": "-1", **more}
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.shuffle.partitions": "400",  # so many that fewer are worth a trial, however long the join takes
+    }
     return workload_of(
         *(folder, [query]), master=cluster.master, mode="auto", knobs=shuffles, spark_settings=tuple(settings.items())
     )
 
 
 class _Fault:
-    """Happens once, while tasks of the first execution that counts are running. Some last for the whole run."""
+    """Happens once, while tasks of the first execution that counts are running. A straggler lasts for the whole run."""
 
     def __init__(self, name: str, cluster: LittleCluster) -> None:
         assert name in FAULTS
-        self._name, self._cluster, self.pending = name, cluster, name not in ("straggler", "dynamic")
+        self._name, self._cluster, self.pending = name, cluster, name != "straggler"
 
     def for_all(self) -> AbstractContextManager[None]:
         return self._cluster.slowed() if self._name == "straggler" else nullcontext()

@@ -88,14 +88,6 @@ def test_an_executor_that_is_held_up_all_the_time_leaves_everything_as_it_was(ra
 
 
 @pytest.mark.soak
-def test_executors_that_come_and_go_by_dynamic_allocation_leave_everything_as_it_was(ran: dict[str, Any]) -> None:
-    """The next run has planopt's own setting: dynamic allocation is off."""
-    faulty, after = passes(ran, "dynamic")
-    left_as_it_was(faulty)
-    is_whole(after)
-
-
-@pytest.mark.soak
 def test_a_run_outlives_its_master_and_the_next_run_finds_a_new_one(ran: dict[str, Any]) -> None:
     """Executors go on without it. A trial that notices is tainted; a policy is in force only by undisturbed ones."""
     faulty, after = passes(ran, "master")
