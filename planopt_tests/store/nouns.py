@@ -23,7 +23,7 @@ from planopt_assets.model.verdict import Criterion, Gain, Judgement
 N = TypeVar("N")
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
-LONG = st.integers(-(2**62), 2**62)
+LONG = st.integers(-(2**60), 2**60)  # a column may hold the difference of two
 REAL = st.floats(allow_nan=False)
 NAMES = st.from_regex(r"[a-z]{1,6}(\.[a-z]{1,6})?", fullmatch=True)
 MOMENT = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  # hypothesis adds it
