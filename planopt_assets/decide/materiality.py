@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from planopt_assets.decide.answer import Answer
 from planopt_assets.decide.critical_path import gain_bound
-from planopt_assets.decide.prices import modelled_cpu_ns, modelled_execution_cpu_ns, query_cpu_ns
-from planopt_assets.model.cost_model import Prices
+from planopt_assets.decide.prices import SCANNED, modelled_cpu_ns, modelled_execution_cpu_ns, query_cpu_ns
 from planopt_assets.model.decision import Decision
 from planopt_assets.model.evidence import Evidence, ObservedExecution
 
@@ -107,7 +106,7 @@ def insensitive(evidence: Evidence) -> str | None:
     the model does not know, its work is 7.9 s.
     """
     bindings = len(evidence.executions)
-    work_ns = sum(_work_ns(e, evidence.prices) for e in evidence.executions)
+    work_ns = sum(_work_ns(e, evidence.prices.query_ns) for e in evidence.executions)
     if work_ns >= INSENSITIVE_CPU_NS * bindings:
         return None
     cpu = work_ns + evidence.prices.query_ns * bindings
@@ -115,8 +114,11 @@ def insensitive(evidence: Evidence) -> str | None:
     return f"insensitive: its work is about {work:.0f} ms of {cpu / 1e6:.0f} ms CPU, the rest is planning and start"
 
 
-def _work_ns(execution: ObservedExecution, prices: Prices) -> int:
-    """CPU beside planning and start: as modelled, or as measured where that is more than planning can take."""
+def _work_ns(execution: ObservedExecution, planning_ns: int) -> int:
+    """CPU beside planning and start: as modelled, or as measured where that is more than planning can take.
+
+    Every row counts 1 us here, since functions in a query make rows dear, and the model knows nothing of them.
+    """
     measured = execution.counters.cpu_ns or 0
-    told = measured if measured > PLANNED_WITHIN * prices.query_ns else 0
-    return max(told, modelled_execution_cpu_ns(execution, prices)) - prices.query_ns
+    told = measured - planning_ns if measured > PLANNED_WITHIN * planning_ns else 0
+    return max(told, modelled_execution_cpu_ns(execution, SCANNED) - SCANNED.query_ns)

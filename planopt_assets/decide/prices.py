@@ -4,9 +4,9 @@ The prices say how the stages of one query compare with each other. They are the
 Spark 4.2 on local disk, here and in the rules, so that no gain is promised too high. Once the store holds enough
 executions, prices fitted to those take their place (`price_fit.py`).
 
-The measured CPU is that of the stored execution that the evidence is made of: the same rows give the same decision. It
-is always believed. An observation stores the second execution of its session, or one of a JVM that has run the query
-before, or one that took longer than half a minute; of an accepted policy it is the last trial. None is cold.
+The measured CPU is that of the stored execution that the evidence is made of: the same rows give the same decision. Of
+a short one only an upper bound is believed, the model with dear rows: beside other work it can cost twice its usual
+CPU, and whether a change is worth a trial would be chance.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ SCANNED = replace(
     joined_row_ns=0,
     grouped_row_ns=0,
 )
+STEADY_CPU_NS = 5_000_000_000  # from here on a busy machine or a cold JVM hardly counts
 PRICED = ("input_rows", "scan_files", "tasks")  # counters that must be known
 
 
@@ -48,8 +49,16 @@ def stages_cpu_ns(execution: ObservedExecution, prices: Prices = GIVEN) -> dict[
 
 
 def execution_cpu_ns(execution: ObservedExecution, prices: Prices = GIVEN) -> int:
-    """CPU of one execution: as measured. As modelled where nobody measured."""
-    return execution.counters.cpu_ns or modelled_execution_cpu_ns(execution, prices)
+    """CPU of one execution: as measured, of a short one at most what it takes with dear rows. Unmeasured: as modelled.
+
+    Worked: 1,800 rows in 6 files and 404 blocks take 0.21 s with rows at 1 us. Measured were 0.23 s alone, and 0.5 s
+    beside other work: 0.21 s both times.
+    """
+    measured = execution.counters.cpu_ns
+    if not measured:
+        return modelled_execution_cpu_ns(execution, prices)
+    most = modelled_execution_cpu_ns(execution, SCANNED)
+    return most if most < measured < STEADY_CPU_NS else measured
 
 
 def dearness(execution: ObservedExecution, prices: Prices = GIVEN) -> float:

@@ -166,8 +166,13 @@ def test_where_latency_counts_the_saving_and_the_trial_are_weighed_by_the_clock(
     assert immaterial(clock(0.1), rare)[0] == "would save 6.0 s by the clock in 30 days, the trial costs 7.0 s"
 
 
+def with_rows(rows: int) -> float:
+    """Seconds that the given prices put at so many rows. A row counts 1 us where it is asked whether there is work."""
+    return (GIVEN.query_ns + rows * GIVEN.row_ns) / 1e9
+
+
 def test_a_query_that_is_all_planning_is_insensitive_however_often_it_runs() -> None:
-    tiny = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": 0.112}]})
+    tiny = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": with_rows(12_000)}]})
     reason, _ = immaterial(saving(0.1), tiny)
     assert reason == "insensitive: its work is about 12 ms of 112 ms CPU, the rest is planning and start"
 
@@ -180,26 +185,26 @@ def test_a_query_with_a_little_more_work_is_not() -> None:
 @pytest.mark.parametrize("measured_s", [0.14, 0.3])
 def test_planning_that_took_a_little_longer_than_its_price_is_no_work(measured_s: float) -> None:
     """A query over 25 rows takes 0.15 s: no policy makes that less, for nearly all of it is planning and start."""
-    reason, _ = immaterial(saving(0.1), measured(measured_s, modelled_s=0.115))
+    reason, _ = immaterial(saving(0.1), measured(measured_s, modelled_s=with_rows(15_000)))
     assert reason == "insensitive: its work is about 15 ms of 115 ms CPU, the rest is planning and start"
 
 
 @pytest.mark.parametrize("measured_s", [8, 0.301])
 def test_what_was_measured_beyond_planning_is_work_although_the_model_knows_nothing_of_it(measured_s: float) -> None:
     """100,000 rows of one file in 2 tasks are about 15 ms of work. A regular expression takes 8 s for them."""
-    assert immaterial(saving(0.1 * measured_s), measured(measured_s, modelled_s=0.115))[0] is None
+    assert immaterial(saving(0.1 * measured_s), measured(measured_s, modelled_s=with_rows(15_000)))[0] is None
 
 
 def test_planning_is_as_dear_as_the_fitted_prices_say() -> None:
     slow = replace(GIVEN, query_ns=3 * GIVEN.query_ns)
-    above = measured(0.8, modelled_s=0.115)
+    above = measured(0.8, modelled_s=with_rows(15_000))
     assert immaterial(saving(0.1), above)[0] is None
     reason, _ = immaterial(saving(0.1), replace(above, prices=slow))
     assert reason == "insensitive: its work is about 15 ms of 315 ms CPU, the rest is planning and start"
 
 
 def test_each_binding_has_to_be_planned() -> None:
-    two = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": 0.115}, {"cpu_s": 0.115}]})
+    two = evidence_of({"runs_per_day": 1_000_000, "executions": [{"cpu_s": with_rows(15_000)}] * 2})
     assert str(immaterial(saving(0.1), two)[0]).startswith("insensitive: its work is about 30 ms of 230 ms")
 
 
