@@ -116,13 +116,17 @@ class Rounds:
         judged: dict[Policy, str] = {v.policy: v.outcome for v in self.verdicts}
         planned = {c.policy: "kept" if c.kept else "dropped" for c in self.candidates}
         found = {policy: judged.get(policy, state) for policy, state in planned.items()}
-        asked = {d.id for d in self._decisions_on(base)}
-        answers = {c.policy for c in self.candidates if not asked.isdisjoint(c.decision_ids)}
+        answers = self._answers_to(base) if base != ORIGINAL else set()
         return {
             policy.id: state
             for policy, state in found.items()
             if base == ORIGINAL or state != "accept" or (policy != base and (base.within(policy) or policy in answers))
         }
+
+    def _answers_to(self, base: Policy) -> set[Policy]:
+        """What was planned for the decisions about this policy. Their ids are hashes: asked for only where needed."""
+        asked = {d.id for d in self._decisions_on(base)}
+        return {c.policy for c in self.candidates if not asked.isdisjoint(c.decision_ids)}
 
 
 def by_proven_gain(verdict: Verdict) -> tuple[float, str]:
